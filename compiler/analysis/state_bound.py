@@ -1,0 +1,85 @@
+"""What an operator keeps from one micro-batch to the next, and until when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.durations import show_ms
+from streamq.dsl.ast import JoinKind
+
+
+@dataclass(frozen=True, slots=True)
+class StateBound:
+    """``keeps``: in the user's words; ``until``: when it is let go; ``bounded``: False if never."""
+
+    keeps: str
+    until: str
+    bounded: bool = True
+
+    def __str__(self) -> str:
+        return f"keeps {self.keeps} {self.until}"
+
+
+FOREVER = "forever"
+
+
+def state_bound(node: lg.Logical) -> StateBound | None:
+    """The operator's state, or None where it keeps nothing."""
+    match node:
+        case lg.Aggregate():
+            return _per_window("one row per group", node.input) if node.keys else _per_window(
+                "one row", node.input, small=True
+            )
+        case lg.Distinct():
+            if node.window is None and node.event_time is not None:
+                return StateBound("every different row", "until the watermark passes it")
+            return _per_window("every different row", node.input)
+        case lg.Sort():
+            rows = "all rows" if node.limit is None else f"{node.limit} rows"
+            return _per_window(rows, node.input, small=True)
+        case lg.Window(spec=lg.LastRows(rows=rows)):
+            return StateBound(f"{rows} row{'s' if rows > 1 else ''} per key", FOREVER, False)
+        case lg.Join():
+            return _join(node)
+        case _:
+            return None
+
+
+def _per_window(keeps: str, below: lg.Logical, *, small: bool = False) -> StateBound | None:
+    if below.change is lg.Change.STATIC:
+        return None
+    match below.window:
+        case lg.Sliding():
+            return StateBound(f"{keeps} and window", "until the watermark passes the window's end")
+        case lg.Session(gap_ms=gap):
+            return StateBound(
+                f"{keeps} and session", f"until the watermark is {show_ms(gap)} past its last row"
+            )
+        case _:
+            return StateBound(keeps, FOREVER, bounded=small)
+
+
+def _join(node: lg.Join) -> StateBound | None:
+    if lg.Change.STATIC in (node.left.change, node.right.change):
+        return None
+    if isinstance(node.left.window, lg.Sliding) and isinstance(node.right.window, lg.Sliding):
+        return StateBound("rows of both sides", "until the watermark passes the window's end")
+    ranges = [_range_ms(i.window) for i in node.inputs]
+    if all(r is not None for r in ranges):
+        longest = max(r for r in ranges if r is not None)
+        rows = "rows of both sides"
+        if node.kind not in (JoinKind.INNER, JoinKind.CROSS):
+            rows += ", matched or not,"
+        return StateBound(rows, f"until the watermark is {show_ms(longest)} past them")
+    return StateBound("rows of both sides", FOREVER, bounded=False)
+
+
+def _range_ms(window: lg.WindowSpec | None) -> int | None:
+    match window:
+        case lg.TimeRange(range_ms=ms):
+            return ms
+        case lg.Now():
+            return 0
+        case _:
+            return None

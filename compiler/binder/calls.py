@@ -1,0 +1,133 @@
+"""Function calls: scalar functions, aggregates, quality functions and the program's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamq.compiler.binder.context import UNKNOWN, is_unknown
+from streamq.compiler.ir import expr as ir
+from streamq.compiler.ir.expr import Expr
+from streamq.compiler.ir.logical import FunctionDecl
+from streamq.dsl import ast
+from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.types import converts_silently
+from streamq.stdlib.calls import Arg
+from streamq.stdlib.functions import FUNCTIONS, lookup
+from streamq.stdlib.registry import FunctionSpec, Kind
+from streamq.stdlib.signatures import Mismatch, match_call
+
+if TYPE_CHECKING:
+    from streamq.compiler.binder.expressions import ExpressionBinder
+
+
+def bind_call(binder: ExpressionBinder, node: ast.Call) -> Expr:
+    """The typed call; unknown names get a suggestion, wrong arguments the signature."""
+    own = binder.functions.get(node.name.text.casefold())
+    if own is not None:
+        return _bind_own(binder, node, own)
+    spec = lookup(node.name.text)
+    if spec is None:
+        known = [*FUNCTIONS, *(f.name for f in binder.functions.values())]
+        for arg in node.args:
+            binder.bind(arg)
+        return binder.context.error(
+            "SQ0204", f"unknown function `{node.name.text}`", node.name.span, label="not found",
+            help=did_you_mean(node.name.text, known),
+        )
+    if spec.kind is not Kind.AGGREGATE and (node.star or node.distinct or node.filter is not None):
+        what = "*" if node.star else "DISTINCT" if node.distinct else "FILTER"
+        return binder.context.error(
+            "SQ0302", f"{spec.name} is not an aggregate, so {what} has no meaning in it", node.span
+        )
+    args = tuple(binder.bind(arg) for arg in node.args)
+    if is_unknown(*args):
+        return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
+    if spec.kind is Kind.AGGREGATE:
+        return _bind_aggregate(binder, node, spec, args)
+    matched = match_call(spec, _known(node, args))
+    if isinstance(matched, Mismatch):
+        return _mismatch(binder, node, matched)
+    if spec.kind is Kind.QUALITY:
+        return ir.Quality(function=spec.name, type=matched.result, nullable=False,
+                          origin=node.span)
+    coerced = tuple(binder.coerce(a, t) for a, t in zip(args, matched.params, strict=True))
+    return ir.Call(
+        function=spec.name, args=coerced, spec=matched.spec, type=matched.result,
+        nullable=_nullable(matched.spec, args), origin=node.span,
+    )
+
+
+def _known(node: ast.Call, args: tuple[Expr, ...]) -> tuple[Arg, ...]:
+    """What the declaration may ask of the arguments: types, constants and names."""
+    return tuple(
+        Arg(
+            bound.type, isinstance(bound, ir.Literal),
+            bound.value if isinstance(bound, ir.Literal) else None,
+            given.parts[-1].text if isinstance(given, ast.Name) else "",
+        )
+        for given, bound in zip(node.args, args, strict=True)
+    )
+
+
+def _nullable(spec: FunctionSpec, args: tuple[Expr, ...]) -> bool:
+    """COALESCE is not NULL where one argument is not; other functions may give NULL."""
+    return not (spec.name == "COALESCE" and any(not a.nullable for a in args))
+
+
+def _mismatch(binder: ExpressionBinder, node: ast.Call, found: Mismatch) -> Expr:
+    at = found.argument
+    span = node.args[at].span if at is not None and at < len(node.args) else node.span
+    return binder.context.error(
+        "SQ0302", found.message, span, help=found.help
+    )
+
+
+def _bind_aggregate(
+    binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec, args: tuple[Expr, ...]
+) -> Expr:
+    if node.star and spec.name != "COUNT":
+        return binder.context.error("SQ0302", f"only COUNT takes `*`, not {spec.name}", node.span)
+    for arg in args:
+        inner = next((e for e in ir.walk(arg) if isinstance(e, ir.AggCall)), None)
+        if inner is not None:
+            return binder.context.error(
+                "SQ0404", f"{inner.function} stands inside {spec.name}", inner.origin,
+                label="an aggregate inside an aggregate",
+                help="compute the inner one in a view or subquery, and aggregate that",
+            )
+    condition = None
+    if node.filter is not None:
+        condition = binder.bind_condition(node.filter, "FILTER")
+        if is_unknown(condition):
+            return condition
+    matched = match_call(spec, _known(node, args))
+    if isinstance(matched, Mismatch):
+        return _mismatch(binder, node, matched)
+    coerced = tuple(binder.coerce(a, t) for a, t in zip(args, matched.params, strict=True))
+    nullable = spec.name not in ("COUNT", "COUNT_IF", "APPROX_COUNT_DISTINCT")
+    return ir.AggCall(
+        function=spec.name, args=coerced, spec=matched.spec, distinct=node.distinct,
+        filter=condition, type=matched.result, nullable=nullable, origin=node.span,
+    )
+
+
+def _bind_own(binder: ExpressionBinder, node: ast.Call, own: FunctionDecl) -> Expr:
+    args = tuple(binder.bind(arg) for arg in node.args)
+    shape = f"{own.name}({', '.join(str(t) for _, t in own.parameters)})"
+    if node.star or node.distinct or node.filter is not None or len(args) != len(own.parameters):
+        return binder.context.error(
+            "SQ0302", f"{own.name} takes {len(own.parameters)} arguments", node.span,
+            help=f"it is used as {shape}",
+        )
+    for arg, (name, type_) in zip(args, own.parameters, strict=True):
+        if not is_unknown(arg) and not converts_silently(arg.type, type_):
+            return binder.context.error(
+                "SQ0302", f"`{name}` of {own.name} is a {type_}, not a {arg.type}", arg.origin,
+                help=f"it is used as {shape}",
+            )
+    if is_unknown(*args):
+        return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
+    coerced = tuple(
+        binder.coerce(a, t) for a, (_, t) in zip(args, own.parameters, strict=True)
+    )
+    return ir.Udf(function=own.name, args=coerced, type=own.returns, origin=node.span)

@@ -1,0 +1,185 @@
+"""FROM: streams, tables, views and subqueries, with their windows and joins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from streamq.compiler.binder.catalog import Catalog, identity
+from streamq.compiler.binder.context import BindContext, is_unknown
+from streamq.compiler.binder.expressions import ExpressionBinder
+from streamq.compiler.binder.scope import Entry, Scope
+from streamq.compiler.binder.windows import bind_window
+from streamq.compiler.ir import expr as ir
+from streamq.compiler.ir import logical as lg
+from streamq.dsl import ast
+from streamq.dsl.ast import JoinKind
+from streamq.dsl.diagnostics import Abort, Diagnostic, did_you_mean
+from streamq.dsl.source import Span
+from streamq.dsl.types import BOOLEAN, common_type
+
+
+@dataclass
+class Environment:
+    """Where a query is bound: the catalog, the CTEs in sight, and the name of what is bound.
+
+    ``bind_query`` and ``bind_view`` bind what stands inside a FROM clause.
+    """
+
+    catalog: Catalog
+    context: BindContext
+    bind_query: Callable[[ast.Query, Environment], lg.Logical]
+    bind_view: Callable[[ast.CreateView, Environment], lg.Logical]
+    owner: str
+    ctes: dict[str, lg.Logical] = field(default_factory=dict)
+    view_plans: dict[str, lg.Logical] = field(default_factory=dict)
+    open_views: tuple[str, ...] = ()
+
+    def inner(self, owner: str, ctes: dict[str, lg.Logical]) -> Environment:
+        """The same program seen from another query or view."""
+        return replace(self, owner=owner, ctes=ctes)
+
+
+def bind_from(item: ast.FromItem, env: Environment) -> tuple[lg.Logical, Scope]:
+    """The plan of a FROM clause and the scope that its columns make."""
+    alone = not isinstance(item, ast.Join)
+    plan, entries = _bind_item(item, env, rename=not alone)
+    seen: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.alias.casefold() in seen:
+            env.context.error(
+                "SQ0205", f"two inputs are called `{entry.alias}`", item.span,
+                help="give one of them another name with AS",
+            )
+        seen[entry.alias.casefold()] = entry
+    return plan, Scope(tuple(entries))
+
+
+def _bind_item(
+    item: ast.FromItem, env: Environment, rename: bool
+) -> tuple[lg.Logical, list[Entry]]:
+    match item:
+        case ast.TableRef():
+            plan = bind_named(item.name, env)
+            alias = (item.alias or item.name).text
+        case ast.SubqueryRef():
+            plan = env.bind_query(item.query, env)
+            alias = item.alias.text if item.alias else ""
+        case ast.Join():
+            return _bind_join(item, env)
+        case _:
+            raise TypeError(f"not a FROM item: {type(item).__name__}")
+    if item.window is not None:
+        plan = bind_window(plan, item.window, alias or "subquery", env.context, env.owner)
+    columns = tuple((f.name, f) for f in plan.schema)
+    if rename:
+        prefix = alias or f"q{item.span.start}"
+        items = tuple(
+            (f"{prefix}.{name}", column) for name, column in identity(plan.schema)
+        )
+        named = tuple(n for n, _ in columns)
+        plan = lg.Project(plan, items, owner=env.owner, origin=item.span)
+        columns = tuple(zip(named, plan.schema, strict=True))
+    windowed = isinstance(plan.window, lg.Sliding | lg.Session)
+    return plan, [Entry(alias, columns, windowed)]
+
+
+def bind_named(name: ast.Ident, env: Environment) -> lg.Logical:
+    fold = name.text.casefold()
+    if fold in env.ctes:
+        return env.ctes[fold]
+    if fold in env.catalog.sources:
+        return env.catalog.sources[fold].plan
+    if fold in env.catalog.views:
+        return _view(fold, name, env)
+    known = [*env.catalog.relation_names(), *env.ctes]
+    raise Abort(Diagnostic(
+        code="SQ0201", message=f"unknown stream, table or view `{name.text}`", span=name.span,
+        label="not declared",
+        help=did_you_mean(name.text, known)
+        or f"declare it: CREATE STREAM {name.text} (…) WITH (connector = '…')",
+    ))
+
+
+def _view(fold: str, name: ast.Ident, env: Environment) -> lg.Logical:
+    if fold in env.open_views:
+        cycle = " -> ".join([*env.open_views[env.open_views.index(fold):], fold])
+        raise Abort(Diagnostic(
+            code="SQ0207", message=f"view `{name.text}` reads itself", span=name.span,
+            label="this closes the cycle", notes=(f"the cycle is {cycle}",),
+            help="a view may only read what does not depend on it",
+        ))
+    if fold not in env.view_plans:
+        view = env.catalog.views[fold]
+        inner = env.inner(view.name.text, {})
+        inner.open_views = (*env.open_views, fold)
+        env.view_plans[fold] = env.bind_view(view, inner)
+    return env.view_plans[fold]
+
+
+def _bind_join(item: ast.Join, env: Environment) -> tuple[lg.Logical, list[Entry]]:
+    left, left_entries = _bind_item(item.left, env, rename=True)
+    right, right_entries = _bind_item(item.right, env, rename=True)
+    condition: ir.Expr | None = None
+    if item.using:
+        condition, left_entries, right_entries = _using(item, left_entries, right_entries, env)
+    elif item.on is not None:
+        scope = Scope((*left_entries, *right_entries))
+        binder = ExpressionBinder(scope, env.context, env.catalog.functions)
+        condition = binder.bind_condition(item.on, "ON")
+        reject_aggregates(condition, "ON", env.context)
+    kind = JoinKind.INNER if item.kind is JoinKind.CROSS else item.kind
+    plan = lg.Join(left, right, kind, condition, owner=env.owner, origin=item.span)
+    return plan, [*left_entries, *right_entries]
+
+
+def _using(
+    item: ast.Join, left: list[Entry], right: list[Entry], env: Environment
+) -> tuple[ir.Expr | None, list[Entry], list[Entry]]:
+    parts: list[ir.Expr] = []
+    for ident in item.using:
+        name = ast.Name(parts=(ident,), span=ident.span)
+        a = Scope(tuple(left)).resolve(name, env.context)
+        b = Scope(tuple(right)).resolve(name, env.context)
+        if is_unknown(a, b):
+            continue
+        common = common_type(a.type, b.type)
+        if common is None:
+            env.context.error(
+                "SQ0301", f"`{ident.text}` is a {a.type} on one side and a {b.type} on the other",
+                ident.span,
+            )
+            continue
+        binder = ExpressionBinder(Scope(()), env.context, {})
+        pair = (binder.coerce(a, common), binder.coerce(b, common))
+        parts.append(ir.Op(op="=", args=pair, type=BOOLEAN, origin=ident.span))
+    names = frozenset(i.text.casefold() for i in item.using)
+    if item.kind is JoinKind.FULL:
+        _refuse_full_using(item.span, env)
+    if item.kind is JoinKind.RIGHT:
+        left = [_hide(e, names) for e in left]
+    else:
+        right = [_hide(e, names) for e in right]
+    return ir.conjunction(tuple(parts)), left, right
+
+
+def _hide(entry: Entry, names: frozenset[str]) -> Entry:
+    return Entry(entry.alias, entry.columns, entry.windowed, entry.hidden | names)
+
+
+def _refuse_full_using(span: Span, env: Environment) -> None:
+    env.context.error(
+        "SQ0501", "FULL JOIN with USING cannot be run yet", span,
+        help="write ON and choose the columns yourself, for example COALESCE(a.k, b.k)",
+    )
+
+
+def reject_aggregates(bound: ir.Expr, clause: str, context: BindContext) -> None:
+    """Reports aggregates in a clause that sees single rows."""
+    for part in ir.walk(bound):
+        if isinstance(part, ir.AggCall):
+            context.error(
+                "SQ0404", f"{part.function} is an aggregate and cannot stand in {clause}",
+                part.origin, label="an aggregate",
+                help="use HAVING" if clause == "WHERE" else "",
+            )

@@ -1,0 +1,145 @@
+"""What names mean inside one SELECT: the columns of its FROM items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamq.compiler.binder.context import BindContext, is_unknown
+from streamq.compiler.ir.expr import WINDOW_FIELDS, Column, Expr, FieldOf
+from streamq.compiler.ir.logical import Field
+from streamq.dsl.ast import Ident, Name
+from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.types import TIMESTAMP, Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One FROM item: the name it goes by, and (column as the user says it, field of the plan)."""
+
+    alias: str
+    columns: tuple[tuple[str, Field], ...]
+    windowed: bool = False
+    hidden: frozenset[str] = frozenset()
+    """Folded columns that ``*`` leaves out (the second copy of a USING column)."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The FROM items of a block, in order."""
+
+    entries: tuple[Entry, ...]
+
+    def resolve(self, name: Name, context: BindContext) -> Expr:
+        """The column a name stands for; reports unknown and ambiguous ones."""
+        parts = name.parts
+        if len(parts) > 1:
+            entry = self.entry(parts[0].text)
+            if entry is not None:
+                column = self._column_of(entry, parts[1], context)
+                return _with_fields(column, parts[2:], context)
+        found = self._find(parts[0].text)
+        if len(found) > 1:
+            names = " or ".join(f"`{e.alias}.{parts[0].text}`" for e, _ in found)
+            return context.error(
+                "SQ0203", f"column `{parts[0].text}` is ambiguous", name.span,
+                label="more than one input has it", help=f"say {names}",
+            )
+        if found:
+            field = found[0][1]
+            column = Column(
+                name=field.name, type=field.type, nullable=field.nullable, origin=parts[0].span
+            )
+            return _with_fields(column, parts[1:], context)
+        pseudo = self._window_column(parts[0], context) if len(parts) == 1 else None
+        return pseudo or self._unknown(name, context)
+
+    def entry(self, alias: str) -> Entry | None:
+        fold = alias.casefold()
+        return next((e for e in self.entries if e.alias.casefold() == fold), None)
+
+    def expand(self, qualifier: Ident | None, context: BindContext) -> tuple[tuple[str, Field], ...]:
+        """The columns of ``*`` or ``t.*``."""
+        if qualifier is None:
+            return tuple(
+                c for e in self.entries for c in e.columns if c[0].casefold() not in e.hidden
+            )
+        entry = self.entry(qualifier.text)
+        if entry is None:
+            self._unknown(Name(parts=(qualifier,), span=qualifier.span), context, "input")
+            return ()
+        return entry.columns
+
+    def _find(self, name: str) -> list[tuple[Entry, Field]]:
+        fold = name.casefold()
+        return [
+            (e, f) for e in self.entries for n, f in e.columns
+            if n.casefold() == fold and fold not in e.hidden
+        ]
+
+    def _column_of(self, entry: Entry, ident: Ident, context: BindContext) -> Expr:
+        fold = ident.text.casefold()
+        field = next((f for n, f in entry.columns if n.casefold() == fold), None)
+        if field is None:
+            if entry.windowed and ident.text.upper() in WINDOW_FIELDS:
+                return Column(
+                    name=ident.text.upper(), type=TIMESTAMP, nullable=False, origin=ident.span
+                )
+            return context.error(
+                "SQ0202", f"`{entry.alias}` has no column `{ident.text}`", ident.span,
+                label="not found", help=did_you_mean(ident.text, [n for n, _ in entry.columns])
+                or _columns_help(entry),
+            )
+        return Column(name=field.name, type=field.type, nullable=field.nullable, origin=ident.span)
+
+    def _window_column(self, ident: Ident, context: BindContext) -> Expr | None:
+        upper = ident.text.upper()
+        if upper not in WINDOW_FIELDS:
+            return None
+        if not any(e.windowed for e in self.entries):
+            return context.error(
+                "SQ0407", f"`{upper}` needs a sliding, tumbling or session window", ident.span,
+                label="no such window in this FROM",
+                help="put a window after the stream's name, for example [TUMBLE 1 MINUTE]",
+            )
+        return Column(name=upper, type=TIMESTAMP, nullable=False, origin=ident.span)
+
+    def _unknown(self, name: Name, context: BindContext, what: str = "column") -> Expr:
+        text = ".".join(p.text for p in name.parts)
+        known = [n for e in self.entries for n, _ in e.columns]
+        known += [e.alias for e in self.entries]
+        known += [f"{e.alias}.{n}" for e in self.entries for n, _ in e.columns]
+        hint = did_you_mean(text, known)
+        if not hint and len(self.entries) == 1:
+            hint = _columns_help(self.entries[0])
+        return context.error("SQ0202", f"unknown {what} `{text}`", name.span, label="not found",
+                             help=hint)
+
+
+def _columns_help(entry: Entry) -> str:
+    shown = ", ".join(f"`{n}`" for n, _ in entry.columns[:12])
+    more = ", …" if len(entry.columns) > 12 else ""
+    return f"`{entry.alias}` has {shown}{more}"
+
+
+def _with_fields(base: Expr, fields: tuple[Ident, ...], context: BindContext) -> Expr:
+    for ident in fields:
+        base = field_of(base, ident, context)
+    return base
+
+
+def field_of(base: Expr, ident: Ident, context: BindContext) -> Expr:
+    """``base.field`` of a struct."""
+    if is_unknown(base):
+        return base
+    if not isinstance(base.type, Struct):
+        return context.error(
+            "SQ0208", f"`{ident.text}` is asked of a {base.type}, which has no fields", ident.span,
+            label="not a STRUCT",
+        )
+    type_ = base.type.field(ident.text)
+    if type_ is None:
+        return context.error(
+            "SQ0208", f"the struct has no field `{ident.text}`", ident.span, label="not found",
+            help=did_you_mean(ident.text, [n for n, _ in base.type.fields]),
+        )
+    return FieldOf(operand=base, name=ident.text, type=type_, origin=base.origin.merge(ident.span))

@@ -1,0 +1,41 @@
+"""``SET key = value``."""
+
+from __future__ import annotations
+
+from streamq.compiler.binder.context import BindContext
+from streamq.compiler.ir.logical import OptionValue
+from streamq.compiler.options import SETTINGS
+from streamq.dsl import ast
+from streamq.dsl.diagnostics import did_you_mean
+from streamq.stdlib.connectors import check_value
+
+BANNED = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
+"""Spark settings on which the meaning of programs rests."""
+
+
+def bind_setting(
+    node: ast.SetOption, settings: dict[str, OptionValue], context: BindContext
+) -> None:
+    """Adds one setting; reports unknown keys and wrong values."""
+    key = node.key
+    if key.lower().startswith("spark."):
+        if key.casefold() in (b.casefold() for b in BANNED):
+            context.error(
+                "SQ0703", f"`{key}` cannot be set, the meaning of programs rests on it", node.span
+            )
+            return
+        settings[key] = node.value
+        return
+    spec = SETTINGS.get(key.casefold())
+    if spec is None:
+        context.error(
+            "SQ0701", f"unknown setting `{key}`", node.span,
+            help=did_you_mean(key, SETTINGS) or "settings are " + ", ".join(SETTINGS)
+            + ", and every key that begins with `spark.`",
+        )
+        return
+    value, problem = check_value(spec, node.value)
+    if problem is not None:
+        context.error("SQ0703", problem.message, node.span, help=problem.help)
+        return
+    settings[spec.name] = value

@@ -1,0 +1,166 @@
+"""What explain shows, apart from how: lines of operators per query, and notices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamq.compiler.analysis.granularity import granularity
+from streamq.compiler.analysis.state_bound import state_bound
+from streamq.compiler.driver import CompileResult
+from streamq.compiler.explain.words import show_operator
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.graph import PlanGraph, build_graph
+from streamq.compiler.notices import PlanNotice
+from streamq.stdlib.connectors import CONNECTORS
+
+STAGES = ("logical", "annotated", "physical", "spark")
+FORMATS = ("text", "json", "mermaid")
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One operator: its id, what it does, facts about it, and the ids it reads from."""
+
+    id: str
+    title: str
+    facts: tuple[str, ...]
+    inputs: tuple[str, ...]
+    shared_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryModel:
+    """A query: where its rows go and how, and its top operator's id."""
+
+    name: str
+    sink: str
+    facts: tuple[str, ...]
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainModel:
+    """The whole program at one stage. ``boxes`` are in an order where inputs come first."""
+
+    stage: str
+    boxes: dict[str, Box]
+    queries: tuple[QueryModel, ...]
+    notices: tuple[PlanNotice, ...]
+
+
+def logical_model(result: CompileResult, stage: str) -> ExplainModel:
+    """The ``logical`` stage (as written) or the ``annotated`` one (after the passes, with facts)."""
+    annotated = stage == "annotated"
+    plan = result.optimized if annotated else result.logical
+    assert plan is not None
+    graph = build_graph(plan)
+    boxes = {
+        node_id: Box(
+            node_id, show_operator(node), _facts(node) if annotated else (),
+            graph.inputs[node_id], _shared(graph, node_id),
+        )
+        for node_id, node in graph.nodes.items()
+    }
+    queries = tuple(
+        QueryModel(q.name, q.sink or "console", _query_facts(q, plan) if annotated else (),
+                   graph.roots[q.name])
+        for q in plan.queries
+    )
+    return ExplainModel(stage, boxes, queries, result.notices if annotated else ())
+
+
+def _shared(graph: PlanGraph, node_id: str) -> tuple[str, ...]:
+    readers = graph.consumers(node_id)
+    queries = graph.queries_over(node_id)
+    return queries if len(readers) > 1 and len(queries) > 1 else ()
+
+
+def _facts(node: lg.Logical) -> tuple[str, ...]:
+    if isinstance(node, lg.Scan):
+        time = node.source.event_time
+        stamped = () if time is None else (f"event time {time}",)
+        return (", ".join(f"{f.name} {f.type}" for f in node.schema), *stamped)
+    state = state_bound(node)
+    return () if state is None else (granularity(node).value, str(state))
+
+
+def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan) -> tuple[str, ...]:
+    change = query.root.change
+    mode = "update" if change is lg.Change.UPDATE else "append"
+    sink = next((s for s in plan.sinks if s.name == query.sink), None)
+    spec = CONNECTORS.get("console" if sink is None else sink.connector)
+    promise = spec.guarantee if spec is not None else ""
+    inner = query.root.input.change if isinstance(query.root, lg.ToStream) else change
+    facts = [f"output {mode}", inner.value, granularity(query.root).value]
+    return tuple(facts + ([f"sink promises {promise}"] if promise else []))
+
+
+def physical_model(result: CompileResult) -> ExplainModel:
+    """The steps that Spark will be asked for."""
+    assert result.plan is not None
+    boxes: dict[str, Box] = {}
+    queries: list[QueryModel] = []
+    for query in result.plan.queries:
+        root = _add_steps(query.root, query.name, boxes)
+        facts = [f"output {query.mode}", "stateful" if query.stateful else "stateless"]
+        if query.keys:
+            facts.append(f"rows keyed by {', '.join(query.keys)}")
+        for control in query.controls:
+            knobs = ", ".join(f"{k.name} = {k.initial:g}" for k in control.knobs)
+            facts.append(f"control relation {control.view}: {knobs}")
+        sink = query.sink.name or query.sink.connector
+        queries.append(QueryModel(query.name, sink, tuple(facts), root))
+    return ExplainModel("physical", boxes, tuple(queries), result.notices)
+
+
+def _add_steps(step: ph.Step, query: str, boxes: dict[str, Box]) -> str:
+    inputs = tuple(_add_steps(i, query, boxes) for i in ph.inputs_of(step))
+    box_id = f"{query}#{len(boxes) + 1}"
+    boxes[box_id] = Box(box_id, step.id, _step_facts(step), inputs)
+    return box_id
+
+
+def _step_facts(step: ph.Step) -> tuple[str, ...]:
+    match step:
+        case ph.ScanStream() | ph.ScanTable():
+            columns = ", ".join(f"{n} {t}" for n, t in step.schema)
+            return (f"read {step.connector}: {columns}", _options(step.connector, step.options))
+        case ph.Select():
+            return tuple(_item(n, s) for n, s in step.items)
+        case ph.Where():
+            return (f"where {step.condition}",)
+        case ph.Observe():
+            return (f"observe {', '.join(f'{s} AS {n}' for n, s in step.metrics)}",)
+        case ph.WithWatermark():
+            return (f"watermark {step.column}, {step.delay_ms} ms",)
+        case ph.AssignWindow():
+            return (f"window of {step.ts}: {step.range_ms} ms every {step.slide_ms} ms",)
+        case ph.Aggregate():
+            keys = [_item(n, s) for n, s in step.keys]
+            if step.session is not None:
+                keys.append(f"session of {step.session[1]}: gap {step.session[2]} ms")
+            calls = (_item(n, s) for n, s in step.aggregates)
+            return (f"group by {', '.join(keys) or 'nothing'}", *calls)
+        case ph.DropDuplicates():
+            return (f"drop duplicates of {', '.join(step.columns)}",)
+        case ph.Join():
+            return (f"{step.kind} join on {step.condition}",)
+        case ph.UnionAll():
+            return ("union all",)
+        case _:
+            raise TypeError(f"not a step: {type(step).__name__}")
+
+
+def _item(name: str, sql: str) -> str:
+    return name if sql == f"`{name}`" else f"{name} = {sql}"
+
+
+def _options(connector: str, options: tuple[tuple[str, ph.OptionValue], ...]) -> str:
+    spec = CONNECTORS.get(connector)
+    shown = []
+    for key, value in options:
+        option = None if spec is None else spec.option(key)
+        secret = option is not None and option.secret
+        shown.append(f"{key} = {'***' if secret else value}")
+    return ", ".join(shown)

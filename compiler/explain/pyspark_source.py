@@ -1,0 +1,273 @@
+"""The physical plan as a PySpark program that runs on its own.
+
+The program needs nothing but pyspark for ``file`` and ``rate`` sources. Secrets are not written into it: they
+are read from environment variables. A fixed shedding share is a one-row view, as in a run.
+"""
+
+from __future__ import annotations
+
+from streamq.compiler.explain.script import Script, literal
+from streamq.compiler.ir import physical as ph
+from streamq.stdlib.connectors import CONNECTORS
+
+READER_KEYS = {
+    "header": "header", "delimiter": "sep", "quote": "quote", "escape": "escape",
+    "comment": "comment", "encoding": "encoding", "null_value": "nullValue",
+    "timestamp_format": "timestampFormat", "date_format": "dateFormat", "multiline": "multiLine",
+    "max_files_per_trigger": "maxFilesPerTrigger", "max_bytes_per_trigger": "maxBytesPerTrigger",
+    "latest_first": "latestFirst", "recursive": "recursiveFileLookup",
+    "compression": "compression", "rows_per_second": "rowsPerSecond", "ramp_up": "rampUpTime",
+    "partitions": "numPartitions",
+}
+"""Options of our connectors under Spark's names."""
+
+SETTINGS = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+HEADER = '''"""{name}: written by `streamq compile --emit pyspark`.
+
+Run it with `python` where pyspark 4.3 is installed, or with `spark-submit`.
+Arguments: [--once] [--checkpoint DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+'''
+
+FOOTER = '''
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--once", action="store_true", help="read what is there, then stop")
+    parser.add_argument("--checkpoint", help="folder that a restart continues from")
+    options = parser.parse_args()
+    checkpoint = options.checkpoint or tempfile.mkdtemp(prefix="checkpoint-")
+    builder = SparkSession.builder.appName({app})
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    trigger = {{"availableNow": True}} if options.once else {{"processingTime": {interval}}}
+    running = []
+    for name, start in QUERIES.items():
+        running.append(start(spark, os.path.join(checkpoint, name), trigger))
+    for query in running:
+        query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
+    """The text of the program; one function per query."""
+    settings = {**SETTINGS, **_settings(plan)}
+    parts = [HEADER.format(name=name.replace('"', "'"))]
+    parts.append("SETTINGS = {\n")
+    parts += [f"    {literal(k)}: {literal(v)},\n" for k, v in settings.items()]
+    parts.append("}\n")
+    functions: list[str] = []
+    for i, query in enumerate(plan.queries):
+        function = f"query_{i + 1}"
+        functions.append(f"    {literal(query.name)}: {function},\n")
+        parts.append("\n\n" + _query(query, function, plan))
+    parts.append("\n\nQUERIES = {\n" + "".join(functions) + "}\n")
+    interval = dict(plan.settings).get("trigger_interval", 0)
+    parts.append(FOOTER.format(
+        app=literal(name), interval=literal(f"{interval} milliseconds" if interval else "0 seconds")
+    ))
+    return "".join(parts)
+
+
+def _settings(plan: ph.PhysicalPlan) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for key, value in plan.settings:
+        if key == "shuffle_partitions":
+            settings["spark.sql.shuffle.partitions"] = str(value)
+        elif key.startswith("spark."):
+            settings[key] = str(value).lower() if isinstance(value, bool) else str(value)
+    return settings
+
+
+def _query(query: ph.PhysicalQuery, function: str, plan: ph.PhysicalPlan) -> str:
+    script = Script()
+    for control in query.controls:
+        knobs = ", ".join(
+            f"CAST({k.initial!r} AS DOUBLE) AS {k.name}, "
+            f"CAST({round(k.initial * (1 << 20))} AS BIGINT) AS threshold"
+            for k in control.knobs
+        )
+        script.add(f"spark.sql({literal('SELECT ' + knobs)})"
+                   f".createOrReplaceTempView({literal(control.view)})")
+    for source in _used_functions(query, plan):
+        module, _, attribute = source.target.partition(":")
+        script.add(f"from {module} import {attribute}")
+        script.add(f"spark.udf.register({literal(source.name)}, "
+                   f"F.arrow_udf({attribute}, {literal(source.return_type)}))")
+    root = _step(query.root, script)
+    script.add(f"writer = {root}.writeStream.queryName({literal(query.name)})")
+    script.add(f"writer = writer.outputMode({literal(query.mode)}).trigger(**trigger)")
+    script.add('writer = writer.option("checkpointLocation", checkpoint)')
+    for line in _sink(query.sink):
+        script.add(line)
+    body = "\n".join(f"    {line}" for line in script.lines)
+    return f"def {function}(spark, checkpoint, trigger):\n{body}\n"
+
+
+def _used_functions(
+    query: ph.PhysicalQuery, plan: ph.PhysicalPlan
+) -> tuple[ph.FunctionSource, ...]:
+    text = repr(query.root)
+    return tuple(f for f in plan.functions if f"`{f.name}`(" in text)
+
+
+def _sink(sink: ph.SinkSpec) -> list[str]:
+    options = dict(sink.options)
+    if sink.connector == "file":
+        lines = [f"writer = writer.format({literal(str(options['format']))})"]
+        columns = [
+            c.strip() for c in str(options.get("partition_by") or "").split(",") if c.strip()
+        ]
+        lines += [f"writer = writer.partitionBy({', '.join(map(literal, columns))})"] * bool(columns)
+        lines += _option_lines("writer", sink.connector, {
+            k: v for k, v in options.items() if k not in ("format", "partition_by")
+        })
+        return [*lines, "return writer.start()"]
+    kind = {"memory": "memory", "noop": "noop"}.get(sink.connector, "console")
+    shown = ['writer = writer.option("truncate", "false")'] if kind == "console" else []
+    return [f"writer = writer.format({literal(kind)})", *shown, "return writer.start()"]
+
+
+def _option_lines(
+    variable: str, connector: str, options: dict[str, ph.OptionValue]
+) -> list[str]:
+    spec = CONNECTORS.get(connector)
+    lines = []
+    for key, value in options.items():
+        option = None if spec is None else spec.option(key)
+        spark_key = READER_KEYS.get(key, key)
+        if option is not None and option.secret:
+            shown = f'os.environ["{key.upper()}"]'
+        elif isinstance(value, bool):
+            shown = literal(str(value).lower())
+        else:
+            shown = literal(str(value))
+        lines.append(f"{variable} = {variable}.option({literal(spark_key)}, {shown})")
+    return lines
+
+
+def _step(step: ph.Step, script: Script) -> str:
+    """Adds the lines of a step and gives the variable that holds its frame."""
+    match step:
+        case ph.ScanStream():
+            return _scan(step, script)
+        case ph.ScanTable():
+            return _scan(step, script)
+        case ph.Join():
+            left, right = _step(step.left, script), _step(step.right, script)
+            return script.frame(
+                f"{left}.join({right}, F.expr({literal(step.condition)}), {literal(step.kind)})"
+            )
+        case ph.UnionAll():
+            frames = [_step(i, script) for i in step.inputs]
+            return script.frame(".union(".join(frames) + ")" * (len(frames) - 1))
+        case _:
+            below = _step(ph.inputs_of(step)[0], script)
+            return script.frame(f"{below}{_call(step)}")
+
+
+def _call(step: ph.Step) -> str:
+    match step:
+        case ph.Select():
+            return f".select(\n{_columns(step.items)}    )"
+        case ph.Where():
+            return f".where(F.expr({literal(step.condition)}))"
+        case ph.Observe():
+            return f".observe({literal(step.name)},\n{_columns(step.metrics)}    )"
+        case ph.WithWatermark():
+            delay = literal(f"{step.delay_ms} milliseconds")
+            return f".withWatermark({literal(step.column)}, {delay})"
+        case ph.AssignWindow():
+            length, slide = f"{step.range_ms} milliseconds", f"{step.slide_ms} milliseconds"
+            return (
+                f".withColumn({literal(step.column)}, F.window(F.col({_quoted(step.ts)}), "
+                f"{literal(length)}, {literal(slide)}))"
+            )
+        case ph.Aggregate():
+            return _aggregate(step)
+        case ph.DropDuplicates():
+            return f".dropDuplicates([{', '.join(literal(c) for c in step.columns)}])"
+        case _:
+            raise TypeError(f"not a step with one input: {type(step).__name__}")
+
+
+def _aggregate(step: ph.Aggregate) -> str:
+    keys = [f"        F.expr({literal(s)}).alias({literal(n)}),\n" for n, s in step.keys]
+    if step.session is not None:
+        column, ts, gap = step.session
+        keys.append(
+            f"        F.session_window(F.col({_quoted(ts)}), {literal(f'{gap} milliseconds')})"
+            f".alias({literal(column)}),\n"
+        )
+    calls = _columns(step.aggregates) or '        F.expr("count(1)").alias("__any_row"),\n'
+    tail = "" if step.aggregates else '.drop("__any_row")'
+    return f".groupBy(\n{''.join(keys)}    ).agg(\n{calls}    ){tail}"
+
+
+def _quoted(name: str) -> str:
+    return literal("`" + name.replace("`", "``") + "`")
+
+
+def _columns(items: tuple[ph.Named, ...]) -> str:
+    return "".join(f"        {_column(n, s)},\n" for n, s in items)
+
+
+def _column(name: str, sql: str) -> str:
+    if sql == f"`{name}`" and name.isidentifier():
+        return literal(name)
+    return f"F.expr({literal(sql)}).alias({literal(name)})"
+
+
+def _scan(step: ph.ScanStream | ph.ScanTable, script: Script) -> str:
+    stream = isinstance(step, ph.ScanStream)
+    options = dict(step.options)
+    reader = "spark.readStream" if stream else "spark.read"
+    name = script.variable("reader")
+    corrupt = step.corrupt_column if isinstance(step, ph.ScanStream) else None
+    schema = step.schema if corrupt is None else (*step.schema, (corrupt, "STRING"))
+    columns = ", ".join(f"`{n.replace('`', '``')}` {t}" for n, t in step.schema)
+    ddl = ", ".join(f"`{n.replace('`', '``')}` {t}" for n, t in schema)
+    match step.connector:
+        case "rate":
+            script.add(f"{name} = {reader}.format(\"rate\")")
+        case "nexmark":
+            script.add("from streamq.runtime.spark.nexmark_source import NexmarkSource")
+            script.add("spark.dataSource.register(NexmarkSource)")
+            script.add(f"{name} = {reader}.format(NexmarkSource.name()).schema({literal(columns)})")
+        case _:
+            data_format = str(options.pop("format", "json"))
+            script.add(f"{name} = {reader}.format({literal(data_format)}).schema({literal(ddl)})")
+            if data_format != "parquet":
+                mode = "FAILFAST" if options.get("on_error") == "fail" else "PERMISSIVE"
+                script.add(f'{name} = {name}.option("mode", "{mode}")')
+            if corrupt is not None:
+                script.add(f'{name} = {name}.option("columnNameOfCorruptRecord", "{corrupt}")')
+            options.pop("on_error", None)
+    path = options.pop("path", None)
+    for line in _option_lines(name, step.connector, options):
+        script.add(line)
+    frame = script.frame(f"{name}.load({literal(str(path)) if path is not None else ''})")
+    if step.connector == "rate":
+        items = tuple((n, f"CAST(`{n}` AS {t})") for n, t in step.schema)
+        return script.frame(f"{frame}.select(\n{_columns(items)}    )")
+    return frame

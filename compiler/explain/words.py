@@ -1,0 +1,167 @@
+"""Operators and expressions in words, close to what the user wrote."""
+
+from __future__ import annotations
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.durations import show_ms
+from streamq.compiler.ir.expr import (
+    AggCall,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expr,
+    FieldOf,
+    Index,
+    InList,
+    IsNull,
+    Like,
+    Literal,
+    Op,
+    Quality,
+    Udf,
+)
+from streamq.dsl.types import DATE, INTERVAL, TIMESTAMP, is_string
+
+
+def show_expr(e: Expr) -> str:
+    """An expression as CQL; operators inside operators are in parentheses."""
+    match e:
+        case Column():
+            return e.name
+        case Literal():
+            return _literal(e)
+        case Op(op="NOT"):
+            return f"NOT {_inner(e.args[0])}"
+        case Op(op="NEG"):
+            return f"-{_inner(e.args[0])}"
+        case Op():
+            op = "/" if e.op == "DIV" else e.op
+            return f" {op} ".join(_inner(a) for a in e.args)
+        case Cast():
+            return f"CAST({show_expr(e.operand)} AS {e.type})"
+        case Case():
+            whens = " ".join(f"WHEN {show_expr(c)} THEN {show_expr(r)}" for c, r in e.whens)
+            tail = "" if e.default is None else f" ELSE {show_expr(e.default)}"
+            return f"CASE {whens}{tail} END"
+        case Like():
+            return f"{_inner(e.operand)} {e.kind} {_inner(e.pattern)}"
+        case IsNull():
+            return f"{_inner(e.operand)} IS NULL"
+        case InList():
+            return f"{_inner(e.operand)} IN ({', '.join(show_expr(i) for i in e.items)})"
+        case FieldOf():
+            return f"{_inner(e.operand)}.{e.name}"
+        case Index():
+            return f"{_inner(e.operand)}[{show_expr(e.index)}]"
+        case Call() | Udf():
+            return f"{e.function}({', '.join(show_expr(a) for a in e.args)})"
+        case AggCall():
+            return _aggregate(e)
+        case Quality():
+            return f"{e.function}()"
+        case _:
+            raise TypeError(f"not an expression: {type(e).__name__}")
+
+
+def _inner(e: Expr) -> str:
+    text = show_expr(e)
+    return f"({text})" if isinstance(e, Op | Like | IsNull | InList) else text
+
+
+def _literal(e: Literal) -> str:
+    if e.value is None:
+        return "NULL"
+    if e.type == INTERVAL:
+        return f"INTERVAL {show_ms(int(e.value)).upper()}"
+    if e.type in (DATE, TIMESTAMP):
+        return f"{e.type} '{e.value}'"
+    if is_string(e.type):
+        return "'" + str(e.value).replace("'", "''") + "'"
+    return str(e.value).upper() if isinstance(e.value, bool) else str(e.value)
+
+
+def _aggregate(e: AggCall) -> str:
+    args = e.args[:-1] if e.spec.event_time else e.args
+    inner = ", ".join(show_expr(a) for a in args)
+    inner = inner or ("*" if e.function == "COUNT" else "")
+    distinct = "DISTINCT " if e.distinct else ""
+    tail = "" if e.filter is None else f" FILTER (WHERE {show_expr(e.filter)})"
+    return f"{e.function}({distinct}{inner}){tail}"
+
+
+def show_window(spec: lg.WindowSpec) -> str:
+    """A window as it is written in CQL."""
+    match spec:
+        case lg.Unbounded():
+            return "[RANGE UNBOUNDED]"
+        case lg.Now():
+            return "[NOW]"
+        case lg.TimeRange():
+            return f"[RANGE {show_ms(spec.range_ms).upper()}]"
+        case lg.Sliding() if spec.range_ms == spec.slide_ms:
+            return f"[TUMBLE {show_ms(spec.range_ms).upper()}]"
+        case lg.Sliding():
+            length, step = show_ms(spec.range_ms).upper(), show_ms(spec.slide_ms).upper()
+            return f"[RANGE {length} SLIDE {step}]"
+        case lg.Session():
+            by = f" PARTITION BY {', '.join(spec.partition)}" if spec.partition else ""
+            return f"[SESSION {show_ms(spec.gap_ms).upper()}{by}]"
+        case lg.LastRows():
+            by = f"PARTITION BY {', '.join(spec.partition)} " if spec.partition else ""
+            slide = "" if spec.slide is None else f" SLIDE {spec.slide}"
+            age = "" if spec.range_ms is None else f" RANGE {show_ms(spec.range_ms).upper()}"
+            return f"[{by}ROWS {spec.rows}{slide}{age}]"
+        case _:
+            raise TypeError(f"not a window: {type(spec).__name__}")
+
+
+def show_operator(node: lg.Logical) -> str:
+    """One line that says what the operator does."""
+    match node:
+        case lg.Scan():
+            kind = "TABLE" if node.source.is_table else "STREAM"
+            return f"{kind} {node.source.name} ({node.source.connector})"
+        case lg.Watermark():
+            return f"WATERMARK {node.column} - {show_ms(node.delay_ms)}"
+        case lg.Filter():
+            return f"FILTER {show_expr(node.predicate)}"
+        case lg.Project():
+            return "SELECT " + ", ".join(_named(n, e) for n, e in node.items)
+        case lg.Shed():
+            by = ", ".join(node.keys)
+            return f"SHED {node.percent:g} PERCENT by hash of {by}"
+        case lg.Window():
+            return f"WINDOW {show_window(node.spec)}"
+        case lg.Aggregate():
+            return _show_aggregate(node)
+        case lg.Distinct():
+            return "DISTINCT"
+        case lg.Sort():
+            order = ", ".join(
+                show_expr(i.expr) + (" DESC" if i.descending else "") for i in node.order
+            )
+            return f"ORDER BY {order}" + ("" if node.limit is None else f" LIMIT {node.limit}")
+        case lg.Join():
+            on = "" if node.condition is None else f" ON {show_expr(node.condition)}"
+            return f"{node.kind.value} JOIN{on}"
+        case lg.Union():
+            return "UNION ALL"
+        case lg.ToStream():
+            return node.op.value
+        case _:
+            raise TypeError(f"not an operator: {type(node).__name__}")
+
+
+def _named(name: str, e: Expr) -> str:
+    shown = show_expr(e)
+    return shown if shown == name else f"{shown} AS {name}"
+
+
+def _show_aggregate(node: lg.Aggregate) -> str:
+    computed = ", ".join(_named(n, e) for n, e in node.aggregates)
+    by = ", ".join(_named(n, e) for n, e in node.keys)
+    text = "AGGREGATE"
+    if computed:
+        text += f" {computed}"
+    return text + (f" BY {by}" if by else "")

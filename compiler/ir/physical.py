@@ -1,0 +1,225 @@
+"""What Spark will be asked to do: a tree of small steps per query, with SQL text for expressions.
+
+Each step is one DataFrame call, so that ``runtime/spark/emit.py`` and ``explain/pyspark_source.py`` are
+straight walks without decisions. Column names are flat and unique within a step; expressions are
+Spark SQL text in which every name and string is already quoted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from streamq.dsl.source import NO_SPAN, Span
+
+OptionValue = str | int | float | bool
+Named = tuple[str, str]
+"""(column name, SQL text)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Base of the steps. ``id`` is the operator of the program it serves (``hot_items.aggregate``)."""
+
+    id: str
+    origin: Span = field(default=NO_SPAN, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ScanStream(Step):
+    """An unbounded source. ``schema``: all physical columns to ask the source for, (name, Spark type).
+
+    ``options`` are validated and complete (defaults filled in), secrets included; ``path`` options are as the
+    user wrote them. ``corrupt_column``: the name of the column that receives malformed rows' text, or None.
+    """
+
+    stream: str
+    connector: str
+    schema: tuple[Named, ...]
+    options: tuple[tuple[str, OptionValue], ...]
+    corrupt_column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTable(Step):
+    """A relation that does not change during a run."""
+
+    table: str
+    connector: str
+    schema: tuple[Named, ...]
+    options: tuple[tuple[str, OptionValue], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Step):
+    """``df.select`` of the items, in order."""
+
+    input: Step
+    items: tuple[Named, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Where(Step):
+    input: Step
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observe(Step):
+    """Counts that travel with the query's progress: ``df.observe(name, …)``."""
+
+    input: Step
+    name: str
+    metrics: tuple[Named, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WithWatermark(Step):
+    """``df.withWatermark(column, "<delay_ms> milliseconds")``."""
+
+    input: Step
+    column: str
+    delay_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssignWindow(Step):
+    """Adds ``column`` = ``window(ts, range, slide)``; a sliding window multiplies the rows."""
+
+    input: Step
+    column: str
+    ts: str
+    range_ms: int
+    slide_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Step):
+    """``df.groupBy(keys).agg(aggregates)``; without aggregates the distinct keys.
+
+    ``session``: (column, event-time column, gap in ms) of a session window among the keys, or None.
+    """
+
+    input: Step
+    keys: tuple[Named, ...]
+    aggregates: tuple[Named, ...]
+    session: tuple[str, str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropDuplicates(Step):
+    """Keeps the first row of each value of ``columns``."""
+
+    input: Step
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Step):
+    """``kind`` is Spark's: ``inner``, ``left_outer``, ``right_outer``, ``full_outer``, ``cross``.
+
+    The column names of both sides are disjoint. ``broadcast_right``: the right side is a small table.
+    """
+
+    left: Step
+    right: Step
+    kind: str
+    condition: str
+    broadcast_right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnionAll(Step):
+    """Same columns in the same order on every input."""
+
+    inputs: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One number of a query's control relation, which may change while it runs."""
+
+    name: str
+    initial: float
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRelation:
+    """A one-row relation that the steps' SQL reads as ``(SELECT first(<knob>) FROM <view>)``."""
+
+    view: str
+    query: str
+    knobs: tuple[Knob, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSpec:
+    """Where a query's rows go. ``name`` is None for the console of a bare query."""
+
+    name: str | None
+    connector: str
+    options: tuple[tuple[str, OptionValue], ...] = ()
+    origin: Span = field(default=NO_SPAN, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSource:
+    """A Python function that ``CREATE FUNCTION`` names: called over Arrow arrays."""
+
+    name: str
+    target: str
+    parameter_types: tuple[str, ...]
+    return_type: str
+    origin: Span = field(default=NO_SPAN, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalQuery:
+    """One running query. ``mode`` is ``append`` or ``update``; ``keys``: columns that identify a row of an
+    update. ``columns``: (name, CQL type) of the result, hidden ones excluded. ``stateful``: the plan keeps state.
+    ``latency_ms``: the goal of QOS LATENCY, or None."""
+
+    name: str
+    root: Step
+    mode: str
+    sink: SinkSpec
+    columns: tuple[Named, ...]
+    keys: tuple[str, ...] = ()
+    stateful: bool = False
+    controls: tuple[ControlRelation, ...] = ()
+    latency_ms: int | None = None
+    origin: Span = field(default=NO_SPAN, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalPlan:
+    """All queries of a program. ``base_dir``: the folder that relative paths start from (never printed)."""
+
+    queries: tuple[PhysicalQuery, ...]
+    functions: tuple[FunctionSource, ...] = ()
+    settings: tuple[tuple[str, OptionValue], ...] = ()
+    base_dir: str = field(default="", compare=False, repr=False)
+
+
+def inputs_of(step: Step) -> tuple[Step, ...]:
+    """The steps a step reads from, left to right."""
+    match step:
+        case Join():
+            return (step.left, step.right)
+        case UnionAll():
+            return step.inputs
+        case ScanStream() | ScanTable():
+            return ()
+        case (
+            Select() | Where() | Observe() | WithWatermark() | AssignWindow() | Aggregate()
+            | DropDuplicates()
+        ):
+            return (step.input,)
+        case _:
+            raise TypeError(f"not a physical step: {type(step).__name__}")
+
+
+def walk(step: Step) -> list[Step]:
+    """The step and everything below it, inputs first."""
+    return [below for child in inputs_of(step) for below in walk(child)] + [step]

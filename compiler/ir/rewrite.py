@@ -1,0 +1,92 @@
+"""Rebuilding logical plans: the one place that knows which fields hold inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.expr import WINDOW_FIELDS, Column, Expr, transform
+
+
+def with_inputs(node: lg.Logical, inputs: tuple[lg.Logical, ...]) -> lg.Logical:
+    """The same operator over other inputs; the node itself where nothing changed."""
+    if all(a is b for a, b in zip(node.inputs, inputs, strict=True)):
+        return node
+    match node:
+        case lg.Join():
+            return replace(node, left=inputs[0], right=inputs[1])
+        case lg.Union():
+            return replace(node, branches=inputs)
+        case (
+            lg.Watermark() | lg.Filter() | lg.Project() | lg.Shed() | lg.Window()
+            | lg.Aggregate() | lg.Distinct() | lg.Sort() | lg.ToStream()
+        ):
+            return replace(node, input=inputs[0])
+        case _:
+            raise TypeError(f"{type(node).__name__} has no inputs to replace")
+
+
+def rewrite_up(
+    node: lg.Logical, rule: Callable[[lg.Logical], lg.Logical | None],
+    memo: dict[int, lg.Logical] | None = None,
+) -> lg.Logical:
+    """Applies the rule to every operator, inputs first. Shared nodes stay shared."""
+    memo = {} if memo is None else memo
+    done = memo.get(id(node))
+    if done is None:
+        inputs = tuple(rewrite_up(i, rule, memo) for i in node.inputs)
+        rebuilt = with_inputs(node, inputs)
+        done = memo[id(node)] = rule(rebuilt) or rebuilt
+    return done
+
+
+def walk(node: lg.Logical) -> Iterator[lg.Logical]:
+    """Every operator once, inputs first."""
+    seen: set[int] = set()
+
+    def visit(n: lg.Logical) -> Iterator[lg.Logical]:
+        if id(n) in seen:
+            return
+        seen.add(id(n))
+        for below in n.inputs:
+            yield from visit(below)
+        yield n
+
+    yield from visit(node)
+
+
+def exprs_of(node: lg.Logical) -> tuple[Expr, ...]:
+    """The expressions that an operator evaluates over its input."""
+    match node:
+        case lg.Filter():
+            return (node.predicate,)
+        case lg.Project():
+            return tuple(e for _, e in node.items)
+        case lg.Aggregate():
+            return (*(e for _, e in node.keys), *(e for _, e in node.aggregates))
+        case lg.Sort():
+            return tuple(i.expr for i in node.order)
+        case lg.Join():
+            return () if node.condition is None else (node.condition,)
+        case (
+            lg.Scan() | lg.Watermark() | lg.Shed() | lg.Window() | lg.Distinct() | lg.Union()
+            | lg.ToStream()
+        ):
+            return ()
+        case _:
+            raise TypeError(f"not an operator: {type(node).__name__}")
+
+
+def substitute(expr: Expr, items: dict[str, Expr]) -> Expr:
+    """The expression with columns replaced by what they stand for below."""
+    return transform(expr, lambda e: items.get(e.name) if isinstance(e, Column) else None)
+
+
+def is_window_field(expr: Expr, schema: tuple[lg.Field, ...]) -> bool:
+    """True for a pseudo-column of the window, False where a real column has its name."""
+    return (
+        isinstance(expr, Column)
+        and expr.name in WINDOW_FIELDS
+        and not any(f.name == expr.name for f in schema)
+    )

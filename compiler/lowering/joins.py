@@ -1,0 +1,167 @@
+"""Joins: with tables, of equal windows, and of two streams whose windows bound their distance in time.
+
+At time t a pair is in the join of ``A [RANGE ra]`` and ``B [RANGE rb]`` when both rows are in their windows. It
+appears when the later one arrives, so it exists exactly if ``b.ts < a.ts + ra`` and ``a.ts < b.ts + rb``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.expr import Op, columns_of, conjuncts
+from streamq.compiler.lowering.sql import WINDOW, interval, quote, to_sql
+from streamq.compiler.lowering.state import LowerContext, Lowered, Stamp, refuse
+from streamq.dsl.ast import JoinKind
+from streamq.dsl.diagnostics import Diagnostic, Severity
+
+RIGHT_WINDOW = "__window_right"
+SPARK_KIND = {
+    JoinKind.INNER: "inner", JoinKind.CROSS: "inner", JoinKind.LEFT: "left_outer",
+    JoinKind.RIGHT: "right_outer", JoinKind.FULL: "full_outer",
+}
+
+
+def lower_join(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
+    """Chooses the form by how both sides change with time."""
+    changes = (node.left.change, node.right.change)
+    if lg.Change.UPDATE in changes:
+        raise refuse(
+            "a join with rows that replace each other cannot be run yet", node.origin,
+            "aggregate over a window with SLIDE, so that each window gives one final result",
+        )
+    if lg.Change.STATIC in changes:
+        return _with_table(node, left, right, context)
+    if left.session or right.session:
+        raise refuse("a join under a session window cannot be run yet", node.origin,
+                     "aggregate the sessions first")
+    if changes == (lg.Change.FINAL, lg.Change.FINAL):
+        return _same_window(node, left, right, context)
+    if lg.Change.FINAL in changes:
+        raise refuse(
+            "one side has a window with SLIDE and the other has not", node.origin,
+            "give both sides the same window",
+        )
+    return _streams(node, left, right, context)
+
+
+def _with_table(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
+    stream_left = node.left.change is not lg.Change.STATIC
+    stream_right = node.right.change is not lg.Change.STATIC
+    needs_left = node.kind in (JoinKind.LEFT, JoinKind.FULL)
+    needs_right = node.kind in (JoinKind.RIGHT, JoinKind.FULL)
+    if (needs_left and stream_right) or (needs_right and stream_left):
+        raise refuse(
+            f"{node.kind.value} JOIN keeps the table's rows that no stream row ever matches",
+            node.origin, "such rows are never known while the stream goes on; keep the stream's "
+            "side instead", code="SQ0502",
+        )
+    facts = right if stream_right else left
+    return _join(node, left, right, _condition(node, left, right), facts, context)
+
+
+def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
+    if node.left.window != node.right.window or not isinstance(node.left.window, lg.Sliding):
+        raise refuse(
+            "the two sides of the join have different windows", node.origin,
+            "give both sides the same RANGE and SLIDE",
+        )
+    renamed = ph.Select(
+        right.step,
+        (*((n, quote(n)) for n in right.names), (RIGHT_WINDOW, quote(WINDOW))),
+        id=context.step_id(node, "right_window"), origin=node.origin,
+    )
+    other = replace(right, step=renamed, window=False)
+    same = f"{quote(WINDOW)} = {quote(RIGHT_WINDOW)}"
+    condition = _condition(node, left, right)
+    test = same if condition == "TRUE" else f"{same} AND {condition}"
+    joined = _join(node, left, other, test, left, context)
+    window = quote(WINDOW)
+    if node.kind in (JoinKind.RIGHT, JoinKind.FULL):
+        window = f"coalesce({quote(WINDOW)}, {quote(RIGHT_WINDOW)})"
+    items = (*((n, quote(n)) for n in joined.names), (WINDOW, window))
+    step = ph.Select(joined.step, items, id=context.step_id(node, "window"), origin=node.origin)
+    return replace(joined, step=step, window=True)
+
+
+def _streams(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
+    stamps = (*_stamps(node.left, left), *_stamps(node.right, right))
+    _needs_equality(node)
+    split = len(_stamps(node.left, left))
+    bounds = [
+        text for a in stamps[:split] for b in stamps[split:] for text in _bounds(a, b)
+    ]
+    bounded = all(s.range_ms is not None for s in stamps)
+    if node.kind not in (JoinKind.INNER, JoinKind.CROSS):
+        ranged = all(s.range_ms for s in stamps)
+        if not ranged or len(stamps) != 2:
+            raise refuse(
+                f"{node.kind.value} JOIN of streams needs [RANGE t] windows on both sides",
+                node.origin,
+                "without them it is never certain that a row has no counterpart", code="SQ0502",
+            )
+    if not bounded:
+        _warn_unbounded(node, stamps, context)
+    condition = " AND ".join([_condition(node, left, right), *bounds])
+    facts = replace(left, stamps=stamps, window=False, session=None)
+    return _join(node, left, right, condition, facts, context)
+
+
+def _stamps(node: lg.Logical, side: Lowered) -> tuple[Stamp, ...]:
+    if side.stamps:
+        return side.stamps
+    if node.event_time is not None and node.event_time in side.columns:
+        return (Stamp(node.event_time, None),)
+    return (Stamp("", None),)
+
+
+def _bounds(a: Stamp, b: Stamp) -> list[str]:
+    """What the windows of two streams say about the distance of their rows in time."""
+    if not a.column or not b.column:
+        return []
+    return [
+        f"{quote(later.column)} <= {quote(row.column)}" if row.range_ms == 0 else
+        f"{quote(later.column)} < {quote(row.column)} + {interval(row.range_ms)}"
+        for row, later in ((a, b), (b, a)) if row.range_ms is not None
+    ]
+
+
+def _needs_equality(node: lg.Join) -> None:
+    left = {f.name for f in node.left.schema}
+    right = {f.name for f in node.right.schema}
+    for part in conjuncts(node.condition):
+        if isinstance(part, Op) and part.op == "=":
+            a, b = (columns_of(arg) for arg in part.args)
+            if a and b and ((a <= left and b <= right) or (a <= right and b <= left)):
+                return
+    raise refuse(
+        "a join of two streams without an equality cannot be run yet", node.origin,
+        "add a condition such as a.key = b.key, or give both sides the same TUMBLE window",
+    )
+
+
+def _warn_unbounded(node: lg.Join, stamps: tuple[Stamp, ...], context: LowerContext) -> None:
+    context.warnings.append(Diagnostic(
+        code="SQ0901", severity=Severity.WARNING, span=node.origin,
+        message="this join keeps rows of a stream forever",
+        label="its state grows without bound",
+        help="put a window after both streams, for example [RANGE 1 HOUR]",
+    ))
+
+
+def _condition(node: lg.Join, left: Lowered, right: Lowered) -> str:
+    if node.condition is None:
+        return "TRUE"
+    return to_sql(node.condition, left.columns | right.columns)
+
+
+def _join(
+    node: lg.Join, left: Lowered, right: Lowered, condition: str, facts: Lowered,
+    context: LowerContext,
+) -> Lowered:
+    step = ph.Join(
+        left.step, right.step, SPARK_KIND[node.kind], condition,
+        id=context.step_id(node, "join"), origin=node.origin,
+    )
+    return facts.over(step, (*left.names, *right.names))

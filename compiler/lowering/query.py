@@ -1,0 +1,126 @@
+"""A query's physical plan: its steps, its output mode and its sink."""
+
+from __future__ import annotations
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.expr import Column
+from streamq.compiler.lowering.rules import lower
+from streamq.compiler.lowering.sql import quote, spark_type
+from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
+from streamq.compiler.passes.assign_watermarks import keeps_state
+from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.stdlib.connectors import CONNECTORS
+
+CONSOLE = ph.SinkSpec(name=None, connector="console")
+
+
+def lower_plan(
+    plan: lg.LogicalPlan, base_dir: str
+) -> tuple[ph.PhysicalPlan, tuple[Diagnostic, ...]]:
+    """The physical plan of every query that has one, and the refusals and warnings of the rest."""
+    queries: list[ph.PhysicalQuery] = []
+    found: list[Diagnostic] = []
+    sinks = {s.name: s for s in plan.sinks}
+    for query in plan.queries:
+        context = LowerContext(query.name)
+        try:
+            queries.append(_lower_query(query, sinks, context))
+        except Abort as stop:
+            found.append(stop.diagnostic)
+        found.extend(context.warnings)
+    functions = tuple(
+        ph.FunctionSource(
+            f.name, f.target, tuple(spark_type(t) for _, t in f.parameters),
+            spark_type(f.returns), f.origin,
+        )
+        for f in plan.functions
+    )
+    physical = ph.PhysicalPlan(tuple(queries), functions, plan.settings, base_dir)
+    return physical, tuple(found)
+
+
+def _lower_query(
+    query: lg.LogicalQuery, sinks: dict[str, lg.SinkDecl], context: LowerContext
+) -> ph.PhysicalQuery:
+    below = lower(query.root, context)
+    update = query.root.change is lg.Change.UPDATE
+    if query.root.change is lg.Change.MOVING:
+        raise refuse(
+            "the result gains and loses rows at any instant, which no sink can follow yet",
+            query.root.origin,
+            "say ISTREAM for the rows that appear, or how often: [RANGE … SLIDE …]",
+        )
+    if below.session is not None:
+        raise refuse("rows under a session window must be aggregated", query.root.origin,
+                     "add GROUP BY with the columns of PARTITION BY")
+    sink = _sink(query, sinks, update)
+    names = tuple(f.name for f in query.root.schema)
+    return ph.PhysicalQuery(
+        name=query.name, root=_final(below, names, context), mode="update" if update else "append",
+        sink=sink, columns=tuple((f.name, str(f.type)) for f in query.root.schema),
+        keys=_keys(query) if update else (), stateful=keeps_state(query.root),
+        controls=tuple(context.controls.values()), origin=query.origin,
+    )
+
+
+def _final(below: Lowered, names: tuple[str, ...], context: LowerContext) -> ph.Step:
+    if below.names == names and not below.window:
+        return below.step
+    items = tuple((n, quote(n)) for n in names)
+    return ph.Select(below.step, items, id=f"{context.query}.result")
+
+
+def _sink(
+    query: lg.LogicalQuery, sinks: dict[str, lg.SinkDecl], update: bool
+) -> ph.SinkSpec:
+    if query.sink is None:
+        return CONSOLE
+    decl = sinks[query.sink]
+    spec = CONNECTORS.get(decl.connector)
+    mode = "update" if update else "append"
+    if spec is not None and mode not in spec.modes:
+        raise refuse(
+            f"`{query.name}` changes rows it gave before, and a {decl.connector} sink only adds",
+            query.origin,
+            "use a window with SLIDE for one final result per window, or a console sink",
+            code="SQ0503",
+        )
+    return ph.SinkSpec(decl.name, decl.connector, decl.options, decl.origin)
+
+
+def _keys(query: lg.LogicalQuery) -> tuple[str, ...]:
+    """The result columns that identify a row of a relation; all keys must be among them."""
+    wanted, path = _key_columns(query.root)
+    names: list[str] = []
+    for key in wanted:
+        shown: str | None = key
+        for project in reversed(path):
+            shown = next(
+                (n for n, e in project.items if isinstance(e, Column) and e.name == shown), None
+            )
+        if shown is None:
+            raise refuse(
+                f"the result leaves out `{key}`, so nobody could tell which row a change replaces",
+                query.root.origin, f"add `{key}` to the select list", code="SQ0503",
+            )
+        names.append(shown)
+    return tuple(names)
+
+
+def _key_columns(root: lg.Logical) -> tuple[tuple[str, ...], list[lg.Project]]:
+    path: list[lg.Project] = []
+    node = root
+    while True:
+        match node:
+            case lg.Project():
+                path.append(node)
+                node = node.input
+            case lg.Aggregate():
+                return tuple(n for n, _ in node.keys), path
+            case lg.Window(spec=lg.LastRows() as spec):
+                return spec.partition, path
+            case lg.Filter() | lg.Distinct() | lg.ToStream() | lg.Shed() | lg.Watermark():
+                node = node.input
+            case _:
+                return (), path

@@ -1,0 +1,281 @@
+"""One rule per logical operator. What has no rule is refused with a reason, at compile time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.expr import AggCall, Column, Quality
+from streamq.compiler.ir.expr import walk as walk_expr
+from streamq.compiler.ir.rewrite import exprs_of
+from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, two_level
+from streamq.compiler.lowering.joins import lower_join
+from streamq.compiler.lowering.ordering import lower_last, lower_sort
+from streamq.compiler.lowering.scans import lower_scan, lower_shed
+from streamq.compiler.lowering.sql import WINDOW, aggregate, quote, to_sql
+from streamq.compiler.lowering.state import LowerContext, Lowered, Stamp, refuse
+from streamq.dsl.ast import R2S
+from streamq.dsl.diagnostics import Diagnostic, Severity
+
+
+def lower(node: lg.Logical, context: LowerContext) -> Lowered:
+    """The physical form of an operator and everything below it; ``Abort`` where there is none."""
+    _refuse_quality(node)
+    match node:
+        case lg.Scan():
+            return lower_scan(node, tuple(f.name for f in node.schema), context)
+        case lg.Project():
+            return _project(node, context)
+        case lg.Filter():
+            return _filter(node, lower(node.input, context), context)
+        case lg.Watermark():
+            below = lower(node.input, context)
+            return below.over(ph.WithWatermark(
+                below.step, node.column, node.delay_ms,
+                id=context.step_id(node, "watermark"), origin=node.origin,
+            ))
+        case lg.Shed():
+            return lower_shed(node, lower(node.input, context), context)
+        case lg.Window():
+            return _window(node, lower(node.input, context), context)
+        case lg.Aggregate():
+            return _aggregate(node, lower(node.input, context), context)
+        case lg.Distinct():
+            return _distinct(node, lower(node.input, context), context)
+        case lg.Sort():
+            return lower_sort(node, lower(node.input, context), context)
+        case lg.Join():
+            return lower_join(
+                node, lower(node.left, context), lower(node.right, context), context
+            )
+        case lg.Union():
+            return _union(node, context)
+        case lg.ToStream():
+            return _to_stream(node, lower(node.input, context), context)
+        case _:
+            raise TypeError(f"no lowering rule for {type(node).__name__}")
+
+
+def _refuse_quality(node: lg.Logical) -> None:
+    for expr in exprs_of(node):
+        for part in walk_expr(expr):
+            if isinstance(part, Quality):
+                raise refuse(
+                    f"{part.function}() cannot be run yet", part.origin,
+                    "remove it to run the query", code="SQ0601",
+                )
+
+
+def _project(node: lg.Project, context: LowerContext) -> Lowered:
+    plain = all(isinstance(e, Column) and e.name == n for n, e in node.items)
+    if isinstance(node.input, lg.Scan) and plain:
+        return lower_scan(node.input, tuple(n for n, _ in node.items), context)
+    below = lower(node.input, context)
+    items = tuple((n, to_sql(e, below.columns)) for n, e in node.items)
+    names = tuple(n for n, _ in items)
+    if below.window:
+        items = (*items, (WINDOW, quote(WINDOW)))
+    renamed = {
+        e.name: n for n, e in reversed(node.items) if isinstance(e, Column)
+    }
+    stamps = tuple(replace(s, column=renamed.get(s.column, "")) for s in below.stamps)
+    session = below.session
+    if session is not None:
+        kept = tuple(renamed.get(p, "") for p in session[0].partition)
+        session = (replace(session[0], partition=kept), renamed.get(session[1], ""))
+    step = ph.Select(below.step, items, id=context.step_id(node, "select"), origin=node.origin)
+    return replace(below.over(step, names), stamps=stamps, session=session)
+
+
+def _filter(node: lg.Filter, below: Lowered, context: LowerContext) -> Lowered:
+    if node.change is lg.Change.UPDATE:
+        raise refuse(
+            "a filter over rows that replace each other cannot be run yet", node.predicate.origin,
+            "filter before grouping, or aggregate over a window with SLIDE",
+            notes=("a row that no longer passes would have to be taken back",),
+        )
+    return below.over(ph.Where(
+        below.step, to_sql(node.predicate, below.columns),
+        id=context.step_id(node, "filter"), origin=node.origin,
+    ))
+
+
+def _window(node: lg.Window, below: Lowered, context: LowerContext) -> Lowered:
+    time = node.input.event_time
+    match node.spec:
+        case lg.Unbounded():
+            return below
+        case lg.Sliding() as spec if time is not None:
+            step = ph.AssignWindow(
+                below.step, WINDOW, time, spec.range_ms, spec.slide_ms,
+                id=context.step_id(node, "window"), origin=node.origin,
+            )
+            return replace(below.over(step), window=True)
+        case lg.Session() as spec if time is not None:
+            return replace(below, session=(spec, time))
+        case lg.TimeRange() as spec if time is not None:
+            return replace(below, stamps=(Stamp(time, spec.range_ms),))
+        case lg.Now() if time is not None:
+            return replace(below, stamps=(Stamp(time, 0),))
+        case lg.LastRows(rows=1, slide=None, range_ms=None) as spec if time is not None:
+            return lower_last(node, spec, below, time, context)
+        case lg.LastRows():
+            raise refuse("a window of more than one row cannot be run yet", node.origin,
+                         "[PARTITION BY key ROWS 1] and windows in time can")
+        case _:
+            raise refuse("this window needs the stream's event time", node.origin,
+                         "declare WATERMARK FOR on the stream", code="SQ0402")
+
+
+def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Lowered:
+    change = node.input.change
+    if change is lg.Change.MOVING:
+        raise refuse(
+            "an aggregate over a window without SLIDE cannot be run yet", node.origin,
+            "say how often it should change: [RANGE 10 MINUTES SLIDE 1 MINUTE]",
+        )
+    if change is lg.Change.UPDATE:
+        raise refuse(
+            "an aggregate over rows that replace each other cannot be run yet", node.origin,
+            "aggregate the inner query over a window with SLIDE",
+        )
+    keys = tuple((n, to_sql(e, below.columns)) for n, e in node.keys)
+    names = tuple(f.name for f in node.schema)
+    if below.session is not None:
+        return _session(node, below, keys, context)
+    if change is lg.Change.APPEND:
+        _warn_groups(node, context)
+    window = ((WINDOW, quote(WINDOW)),) if below.window else ()
+    plan = two_level(node.aggregates, below.columns) if below.window else None
+    if plan is not None:
+        inner = ph.Aggregate(
+            below.step, (*window, *keys, (VALUE, plan.value)), plan.inner,
+            id=context.step_id(node, "distinct_values"), origin=node.origin,
+        )
+        outer_keys = (*window, *((n, quote(n)) for n, _ in keys))
+        step = ph.Aggregate(inner, outer_keys, plan.outer,
+                            id=context.step_id(node, "aggregate"), origin=node.origin)
+    else:
+        step = ph.Aggregate(
+            below.step, (*window, *keys), _calls(node.aggregates, below.columns),
+            id=context.step_id(node, "aggregate"), origin=node.origin,
+        )
+    return Lowered(step, names, window=below.window)
+
+
+def _calls(
+    aggregates: tuple[tuple[str, AggCall], ...], columns: frozenset[str]
+) -> tuple[ph.Named, ...]:
+    return tuple(
+        (n, set_form(a, columns) if needs_distinct(a) else aggregate(a, columns))
+        for n, a in aggregates
+    )
+
+
+def _session(
+    node: lg.Aggregate, below: Lowered, keys: tuple[ph.Named, ...], context: LowerContext
+) -> Lowered:
+    assert below.session is not None
+    spec, time = below.session
+    grouped = {e.name for _, e in node.keys if isinstance(e, Column)}
+    if len(node.keys) != len(grouped) or grouped != set(spec.partition):
+        by = ", ".join(e.name for _, e in node.keys if isinstance(e, Column))
+        raise refuse(
+            "a session window must be grouped by the columns it is partitioned by", node.origin,
+            f"write [SESSION … PARTITION BY {by}] and GROUP BY {by}" if by
+            else "write the same columns in PARTITION BY and GROUP BY",
+        )
+    step = ph.Aggregate(
+        below.step, keys, _calls(node.aggregates, below.columns),
+        session=(WINDOW, time, spec.gap_ms),
+        id=context.step_id(node, "aggregate"), origin=node.origin,
+    )
+    return Lowered(step, tuple(f.name for f in node.schema), window=True)
+
+
+def _warn_groups(node: lg.Aggregate, context: LowerContext) -> None:
+    if node.keys:
+        context.warnings.append(Diagnostic(
+            code="SQ0901", severity=Severity.WARNING, span=node.origin,
+            message="this GROUP BY keeps every group forever",
+            label="its state grows with the number of groups",
+            help="put a window after the stream, for example [RANGE 1 HOUR SLIDE 1 MINUTE]",
+        ))
+
+
+def _distinct(node: lg.Distinct, below: Lowered, context: LowerContext) -> Lowered:
+    step_id = context.step_id(node, "distinct")
+    if below.session is not None or node.change in (lg.Change.MOVING, lg.Change.UPDATE):
+        raise refuse(
+            "DISTINCT over this window cannot be run yet", node.origin,
+            "use a window with SLIDE, or none",
+        )
+    if below.window:
+        keys = below.passed(below.names)
+        return below.over(ph.Aggregate(below.step, keys, (), id=step_id, origin=node.origin))
+    if node.change is lg.Change.APPEND and node.event_time is None:
+        context.warnings.append(Diagnostic(
+            code="SQ0901", severity=Severity.WARNING, span=node.origin,
+            message="this DISTINCT keeps every row forever",
+            label="its state grows with the number of different rows",
+            help="select the event-time column too, or put a window after the stream",
+        ))
+    return below.over(
+        ph.DropDuplicates(below.step, below.names, id=step_id, origin=node.origin)
+    )
+
+
+def _union(node: lg.Union, context: LowerContext) -> Lowered:
+    branches = [lower(b, context) for b in node.branches]
+    changes = {b.change for b in node.branches}
+    if not changes <= {lg.Change.APPEND} and not changes <= {lg.Change.STATIC}:
+        same = changes == {lg.Change.FINAL} and node.window is not None
+        if not same or any(b.session for b in branches):
+            raise refuse(
+                "UNION of these inputs cannot be run yet", node.origin,
+                "unite streams without windows, or relations under the same window",
+            )
+    names = tuple(f.name for f in node.schema)
+    steps = tuple(
+        ph.Select(b.step, b.passed(names), id=context.step_id(node, "branch"), origin=n.origin)
+        for b, n in zip(branches, node.branches, strict=True)
+    )
+    step = ph.UnionAll(steps, id=context.step_id(node, "union"), origin=node.origin)
+    return Lowered(step, names, window=branches[0].window)
+
+
+def _to_stream(node: lg.ToStream, below: Lowered, context: LowerContext) -> Lowered:
+    change = node.input.change
+    op = node.op.value
+    if below.session is not None:
+        raise refuse("rows under a session window must be aggregated", node.origin,
+                     "add GROUP BY with the columns of PARTITION BY")
+    if node.op is R2S.DSTREAM:
+        raise refuse("DSTREAM cannot be run yet", node.origin, "ISTREAM and RSTREAM can")
+    if change is lg.Change.UPDATE:
+        raise refuse(
+            f"{op} of rows that replace each other cannot be run yet", node.origin,
+            "remove it to get the changes, or use a window with SLIDE for final results",
+        )
+    if node.op is R2S.RSTREAM and change is lg.Change.APPEND:
+        raise refuse(
+            "RSTREAM over an unbounded window would repeat all rows at every instant",
+            node.origin, "say ISTREAM, or put a window after the stream", code="SQ0408",
+        )
+    if node.op is R2S.ISTREAM and change is lg.Change.FINAL:
+        raise refuse(
+            "ISTREAM between successive windows cannot be run yet", node.origin,
+            "RSTREAM gives every window's result",
+        )
+    if node.op is R2S.RSTREAM and change is lg.Change.MOVING:
+        if not any(s.range_ms == 0 for s in below.stamps):
+            raise refuse(
+                "RSTREAM over a window without SLIDE would repeat its rows at every instant",
+                node.origin, "say ISTREAM for the rows that appear, or add SLIDE",
+            )
+    if not below.window:
+        return Lowered(below.step, below.names)
+    items = tuple((n, quote(n)) for n in below.names)
+    step = ph.Select(below.step, items, id=context.step_id(node, "result"), origin=node.origin)
+    return Lowered(step, below.names)

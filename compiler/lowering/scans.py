@@ -1,0 +1,107 @@
+"""Sources: scans with only the columns that are read, malformed rows counted, and shedders."""
+
+from __future__ import annotations
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir import physical as ph
+from streamq.compiler.lowering.sql import quote, spark_type
+from streamq.compiler.lowering.state import LowerContext, Lowered
+
+CORRUPT = "__corrupt"
+KEEP = "__keep"
+HASH_BITS = 20
+HASH_SEED = 42
+
+
+def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) -> Lowered:
+    """A scan of the wanted columns.
+
+    CSV rows are positional, so a CSV scan asks for the whole declared schema. Rows that cannot be parsed, that
+    have no event time or NULL in a NOT NULL column are malformed: counted and left out.
+    """
+    source = node.source
+    options = dict(source.options)
+    required = {f.name for f in source.fields if not f.nullable}
+    if source.event_time is not None and not source.is_table:
+        required |= {f.name for f in source.fields if f.name == source.event_time}
+    checked = source.connector == "file" and not source.is_table
+    text = checked and options.get("format") in ("json", "csv")
+    counts = text and options.get("on_error") != "fail"
+    whole = options.get("format") == "csv"
+    names = {n for n in wanted} | (required if checked else set())
+    schema = tuple(
+        (f.name, spark_type(f.type)) for f in source.fields if whole or f.name in names
+    )
+    step_id = context.step_id(node, "scan")
+    if source.is_table:
+        table = ph.ScanTable(
+            table=source.name, connector=source.connector, schema=schema, options=source.options,
+            id=step_id, origin=node.origin,
+        )
+        return Lowered(_narrow(table, schema, wanted, node, context), wanted)
+    step: ph.Step = ph.ScanStream(
+        stream=source.name, connector=source.connector, schema=schema, options=source.options,
+        corrupt_column=CORRUPT if counts else None, id=step_id, origin=node.origin,
+    )
+    bad = [f"{quote(CORRUPT)} IS NOT NULL"] if counts else []
+    bad += [f"{quote(n)} IS NULL" for n in sorted(required)] if checked else []
+    if bad:
+        step = _drop_malformed(step, " OR ".join(bad), node, context)
+    return Lowered(_narrow(step, schema, wanted, node, context, bool(counts)), wanted)
+
+
+def _narrow(
+    step: ph.Step, schema: tuple[ph.Named, ...], wanted: tuple[str, ...], node: lg.Scan,
+    context: LowerContext, extra: bool = False,
+) -> ph.Step:
+    if not extra and tuple(n for n, _ in schema) == wanted:
+        return step
+    items = tuple((n, quote(n)) for n in wanted)
+    return ph.Select(step, items, id=context.step_id(node, "columns"), origin=node.origin)
+
+
+def _drop_malformed(
+    step: ph.Step, bad: str, node: lg.Scan, context: LowerContext
+) -> ph.Step:
+    counts = (("arrived", "count(1)"), ("malformed", f"count_if({bad})"))
+    observed = ph.Observe(
+        step, f"{context.step_id(node, 'intake')}@{context.query}", counts,
+        id=f"{node.source.name}.intake", origin=node.origin,
+    )
+    return ph.Where(observed, f"NOT ({bad})", id=f"{node.source.name}.well_formed",
+                    origin=node.origin)
+
+
+def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
+    """Keeps a row where a hash of its columns lies under the query's threshold.
+
+    The threshold is a number in the control relation, read once per micro-batch; the plan never changes.
+    """
+    control = control_of(node, context)
+    hashed = ", ".join(quote(k) for k in node.keys)
+    mask = (1 << HASH_BITS) - 1
+    test = (
+        f"(xxhash64({hashed}, {HASH_SEED}) & {mask}L) "
+        f"< (SELECT first(threshold) FROM {quote(control.view)})"
+    )
+    step_id = context.step_id(node, "shed")
+    marked = ph.Select(
+        below.step, (*below.passed(below.names), (KEEP, test)), id=step_id, origin=node.origin
+    )
+    counts = (("arrived", "count(1)"), ("kept", f"count_if({quote(KEEP)})"))
+    observed = ph.Observe(marked, f"{step_id}@{context.query}", counts, id=step_id,
+                          origin=node.origin)
+    kept = ph.Where(observed, quote(KEEP), id=step_id, origin=node.origin)
+    plain = ph.Select(kept, below.passed(below.names), id=step_id, origin=node.origin)
+    return below.over(plain)
+
+
+def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
+    """The control relation of the query, made on first use."""
+    if node.query not in context.controls:
+        keep = 1.0 - node.percent / 100.0
+        context.controls[node.query] = ph.ControlRelation(
+            view=f"streamq_control_{node.query}", query=node.query,
+            knobs=(ph.Knob("keep", keep, 0.0, 1.0),),
+        )
+    return context.controls[node.query]

@@ -1,0 +1,189 @@
+"""Typed expressions as Spark SQL text. Every name and string is quoted here and nowhere else."""
+
+from __future__ import annotations
+
+from streamq.compiler.ir.expr import (
+    WINDOW_END,
+    WINDOW_START,
+    AggCall,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expr,
+    FieldOf,
+    Index,
+    InList,
+    IsNull,
+    Like,
+    Literal,
+    Op,
+    Quality,
+    Udf,
+)
+from streamq.dsl.diagnostics import InternalError
+from streamq.dsl.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTERVAL,
+    NULL,
+    TIMESTAMP,
+    Array,
+    Chars,
+    Decimal,
+    Map,
+    Struct,
+    Type,
+    is_string,
+)
+from streamq.stdlib.calls import call_sql
+
+WINDOW = "__window"
+"""The physical column of a time or session window: a struct of start and end."""
+
+
+def quote(name: str) -> str:
+    """An identifier in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def string(text: str) -> str:
+    """A string literal; backslashes are escapes in Spark SQL, so they are doubled."""
+    safe = text.replace("\\", "\\\\").replace("'", "\\'")
+    safe = safe.replace("\n", "\\n").replace("\r", "\\r").replace("\x00", "\\0")
+    return f"'{safe}'"
+
+
+def spark_type(t: Type) -> str:
+    """A type as Spark SQL spells it; CHAR and VARCHAR are strings there."""
+    match t:
+        case Chars():
+            return "STRING"
+        case Array():
+            return f"ARRAY<{spark_type(t.element)}>"
+        case Map():
+            return f"MAP<{spark_type(t.key)}, {spark_type(t.value)}>"
+        case Struct():
+            return "STRUCT<" + ", ".join(f"{quote(n)}: {spark_type(f)}" for n, f in t.fields) + ">"
+        case _ if t == INTERVAL:
+            return "INTERVAL DAY TO SECOND"
+        case _:
+            return str(t)
+
+
+def interval(ms: int) -> str:
+    """A length of time as a day-time interval."""
+    return f"INTERVAL '{ms // 1000}.{ms % 1000:03d}' SECOND" if ms >= 0 else f"(-{interval(-ms)})"
+
+
+def to_sql(expr: Expr, names: frozenset[str]) -> str:
+    """The expression over a relation with the columns ``names``."""
+    match expr:
+        case Column():
+            return _column(expr, names)
+        case Literal():
+            return _literal(expr)
+        case Op():
+            return _operator(expr, [to_sql(a, names) for a in expr.args])
+        case Cast():
+            return f"CAST({to_sql(expr.operand, names)} AS {spark_type(expr.type)})"
+        case Case():
+            whens = " ".join(
+                f"WHEN {to_sql(c, names)} THEN {to_sql(r, names)}" for c, r in expr.whens
+            )
+            tail = "" if expr.default is None else f" ELSE {to_sql(expr.default, names)}"
+            return f"CASE {whens}{tail} END"
+        case Like():
+            return f"({to_sql(expr.operand, names)} {expr.kind} {to_sql(expr.pattern, names)})"
+        case IsNull():
+            return f"({to_sql(expr.operand, names)} IS NULL)"
+        case InList():
+            items = ", ".join(to_sql(i, names) for i in expr.items)
+            return f"({to_sql(expr.operand, names)} IN ({items}))"
+        case FieldOf():
+            return f"{to_sql(expr.operand, names)}.{quote(expr.name)}"
+        case Index():
+            return _index(expr, names)
+        case Call():
+            return call_sql(expr.spec, [to_sql(a, names) for a in expr.args], result=expr.type)
+        case Udf():
+            return f"{quote(expr.function)}({', '.join(to_sql(a, names) for a in expr.args)})"
+        case AggCall():
+            return aggregate(expr, names)
+        case Quality():
+            raise InternalError(f"{expr.function}() reached the lowering")
+        case _:
+            raise TypeError(f"not an expression: {type(expr).__name__}")
+
+
+def aggregate(expr: AggCall, names: frozenset[str]) -> str:
+    """An aggregate without DISTINCT, with its FILTER."""
+    args = [to_sql(a, names) for a in expr.args]
+    if expr.function == "COUNT" and not args:
+        return "count(1)" + filter_clause(expr, names)
+    ts = args.pop() if expr.spec.event_time else ""
+    return call_sql(expr.spec, args, result=expr.type, ts=ts) + filter_clause(expr, names)
+
+
+def filter_clause(expr: AggCall, names: frozenset[str]) -> str:
+    return "" if expr.filter is None else f" FILTER (WHERE {to_sql(expr.filter, names)})"
+
+
+def _column(expr: Column, names: frozenset[str]) -> str:
+    if expr.name in names:
+        return quote(expr.name)
+    if expr.name in (WINDOW_START, WINDOW_END):
+        return f"{quote(WINDOW)}.`{'start' if expr.name == WINDOW_START else 'end'}`"
+    raise InternalError(f"column {expr.name} is not among {sorted(names)}")
+
+
+def _index(expr: Index, names: frozenset[str]) -> str:
+    base, index = to_sql(expr.operand, names), to_sql(expr.index, names)
+    if isinstance(expr.operand.type, Map):
+        return f"try_element_at({base}, {index})"
+    return f"get({base}, {index})"
+
+
+def _literal(expr: Literal) -> str:
+    value, type_ = expr.value, expr.type
+    if value is None:
+        return "NULL" if type_ == NULL else f"CAST(NULL AS {spark_type(type_)})"
+    if type_ == BOOLEAN:
+        return "TRUE" if value else "FALSE"
+    if is_string(type_):
+        return string(str(value))
+    if type_ in (DATE, TIMESTAMP):
+        return f"{type_} {string(str(value))}"
+    if type_ == INTERVAL:
+        return interval(int(value))
+    if type_ == INT:
+        return str(value) if int(value) != -(2**31) else "CAST(-2147483648L AS INT)"
+    if type_ == BIGINT:
+        return f"{value}L" if int(value) != -(2**63) else "CAST('-9223372036854775808' AS BIGINT)"
+    if type_ in (DOUBLE, FLOAT):
+        return f"{float(value)!r}D" if type_ == DOUBLE else f"CAST({float(value)!r}D AS FLOAT)"
+    if isinstance(type_, Decimal):
+        return f"CAST('{value}' AS {type_})"
+    raise InternalError(f"no literal of type {type_}")
+
+
+def _operator(expr: Op, args: list[str]) -> str:
+    match expr.op:
+        case "NOT":
+            return f"(NOT {args[0]})"
+        case "NEG":
+            return f"(- {args[0]})"
+        case "DIV":
+            whole = f"({args[0]} div {args[1]})"
+            return whole if expr.type == BIGINT else f"CAST({whole} AS {expr.type})"
+        case "AND" | "OR" | "||" | "=" | "<>" | "<" | "<=" | ">" | ">=":
+            return "(" + f" {expr.op} ".join(args) + ")"
+        case "+" | "-" | "*" | "/" | "%":
+            text = f"({args[0]} {expr.op} {args[1]})"
+            return f"CAST({text} AS {expr.type})" if isinstance(expr.type, Decimal) else text
+        case _:
+            raise InternalError(f"operator {expr.op} has no Spark form")

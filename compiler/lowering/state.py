@@ -1,0 +1,69 @@
+"""What lowering carries along: the physical step so far and what is known about its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir import physical as ph
+from streamq.compiler.lowering.sql import WINDOW, quote
+from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """One stream among the rows: its event-time column and how long a row stays (None: forever)."""
+
+    column: str
+    range_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A step, its visible columns, whether it has the window column, and its streams' stamps.
+
+    ``session``: the session window that the aggregate above must make, with its event-time column.
+    """
+
+    step: ph.Step
+    names: tuple[str, ...]
+    window: bool = False
+    stamps: tuple[Stamp, ...] = ()
+    session: tuple[lg.Session, str] | None = None
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    def passed(self, names: tuple[str, ...]) -> tuple[ph.Named, ...]:
+        """The columns as they are, the window column included."""
+        kept = (*names, WINDOW) if self.window else names
+        return tuple((n, quote(n)) for n in kept)
+
+    def over(self, step: ph.Step, names: tuple[str, ...] | None = None) -> Lowered:
+        """The same facts about a step above."""
+        return replace(self, step=step, names=self.names if names is None else names)
+
+
+@dataclass
+class LowerContext:
+    """One query's lowering: its name, ids already used, and what it found out on the way."""
+
+    query: str
+    used: dict[str, int] = field(default_factory=dict)
+    controls: dict[str, ph.ControlRelation] = field(default_factory=dict)
+    warnings: list[Diagnostic] = field(default_factory=list)
+
+    def step_id(self, node: lg.Logical, kind: str) -> str:
+        """``owner.kind``, numbered where it stands more than once."""
+        base = f"{node.owner or self.query}.{kind}"
+        n = self.used[base] = self.used.get(base, 0) + 1
+        return base if n == 1 else f"{base}_{n}"
+
+
+def refuse(
+    message: str, span: Span, help: str = "", *, code: str = "SQ0501", notes: tuple[str, ...] = ()
+) -> Abort:
+    """A construct that has a meaning but no lowering."""
+    return Abort(Diagnostic(code=code, message=message, span=span, help=help, notes=notes))

@@ -1,0 +1,20 @@
+"""The passes in their order, each with the reason why it stands where it stands."""
+
+from __future__ import annotations
+
+from streamq.compiler.passes.assign_watermarks import assign_watermarks
+from streamq.compiler.passes.base import Pass
+from streamq.compiler.passes.normalize import normalize
+from streamq.compiler.passes.place_shedders import place_shedders
+from streamq.compiler.passes.prune_columns import prune_columns
+from streamq.compiler.passes.push_predicates import push_predicates
+from streamq.compiler.passes.share_subplans import share_subplans
+
+PIPELINE: tuple[Pass, ...] = (
+    Pass("normalize", normalize, "all later passes see one form of each thing"),
+    Pass("push_predicates", push_predicates, "before pruning, which then drops what only tests read"),
+    Pass("place_shedders", place_shedders, "before watermarks go: a shedder stands above its source's"),
+    Pass("assign_watermarks", assign_watermarks, "after pushing: whether state is kept is known"),
+    Pass("prune_columns", prune_columns, "after shedders, whose hash reads columns of its own"),
+    Pass("share_subplans", share_subplans, "last: sharing is about the final shape"),
+)

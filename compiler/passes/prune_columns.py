@@ -1,0 +1,99 @@
+"""Drops columns that nothing above needs, as close to the source as possible.
+
+::
+
+    Project(a, Scan(a, b, c))  ->  Project(a, Project(a, Scan(a, b, c)))
+
+The inner projection becomes the scan's column list when the plan is lowered; the Scan itself stays whole,
+so that queries share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.expr import Column, Expr, columns_of
+from streamq.compiler.ir.rewrite import exprs_of
+from streamq.compiler.passes.base import PassContext
+
+
+def prune_columns(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
+    queries = tuple(
+        replace(q, root=_prune(q.root, frozenset(f.name for f in q.root.schema)))
+        for q in plan.queries
+    )
+    return replace(plan, queries=queries)
+
+
+def _reads(exprs: tuple[Expr, ...]) -> frozenset[str]:
+    return frozenset().union(*(columns_of(e) for e in exprs)) if exprs else frozenset()
+
+
+def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
+    """The plan giving at least the columns ``need``, in their old order."""
+    match node:
+        case lg.Scan():
+            kept = tuple(f for f in node.schema if f.name in need) or node.schema[:1]
+            return node if len(kept) == len(node.schema) else _narrow(node, kept)
+        case lg.Project():
+            items = tuple(i for i in node.items if i[0] in need) or node.items[:1]
+            below = _prune(node.input, _reads(tuple(e for _, e in items)))
+            return replace(node, items=items, input=below)
+        case lg.Filter() | lg.Sort():
+            return replace(node, input=_prune(node.input, need | _reads(exprs_of(node))))
+        case lg.Watermark():
+            return replace(node, input=_prune(node.input, need | {node.column}))
+        case lg.Shed():
+            return replace(node, input=_prune(node.input, need | frozenset(node.keys)))
+        case lg.Window():
+            return replace(node, input=_prune(node.input, need | _window_needs(node)))
+        case lg.Aggregate():
+            aggregates = tuple(a for a in node.aggregates if a[0] in need)
+            if not aggregates and not node.keys:
+                aggregates = node.aggregates[:1]
+            slim = replace(node, aggregates=aggregates)
+            return replace(slim, input=_prune(node.input, _reads(exprs_of(slim))))
+        case lg.Distinct() | lg.Union():
+            whole = frozenset(f.name for f in node.schema)
+            if isinstance(node, lg.Union):
+                return replace(node, branches=tuple(_exact(b, whole) for b in node.branches))
+            return replace(node, input=_exact(node.input, whole))
+        case lg.ToStream():
+            return replace(node, input=_prune(node.input, need))
+        case lg.Join():
+            wanted = need | _reads(exprs_of(node)) | _join_times(node)
+            return replace(node, left=_side(node.left, wanted), right=_side(node.right, wanted))
+        case _:
+            raise TypeError(f"not an operator: {type(node).__name__}")
+
+
+def _side(side: lg.Logical, wanted: frozenset[str]) -> lg.Logical:
+    return _prune(side, frozenset(f.name for f in side.schema if f.name in wanted))
+
+
+def _exact(node: lg.Logical, whole: frozenset[str]) -> lg.Logical:
+    """A branch whose columns all count: pruning may leave more than asked, so it is narrowed."""
+    pruned = _prune(node, whole)
+    kept = tuple(f for f in pruned.schema if f.name in whole)
+    return pruned if len(kept) == len(pruned.schema) else _narrow(pruned, kept)
+
+
+def _narrow(node: lg.Logical, kept: tuple[lg.Field, ...]) -> lg.Logical:
+    items = tuple((f.name, Column(name=f.name, type=f.type, nullable=f.nullable)) for f in kept)
+    return lg.Project(node, items, owner=node.owner, origin=node.origin)
+
+
+def _join_times(node: lg.Join) -> frozenset[str]:
+    """Event times of both sides, where the windows bound how far they may lie apart."""
+    if not any(isinstance(i.window, lg.TimeRange | lg.Now) for i in node.inputs):
+        return frozenset()
+    return frozenset(i.event_time for i in node.inputs if i.event_time is not None)
+
+
+def _window_needs(node: lg.Window) -> frozenset[str]:
+    time = node.input.event_time
+    names = set() if time is None else {time}
+    if isinstance(node.spec, lg.Session | lg.LastRows):
+        names |= set(node.spec.partition)
+    return frozenset(names)

@@ -1,0 +1,103 @@
+"""Lark at work: ``grammar.lark`` in, plain LALR tables out. Only needed to make the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lark import Lark
+from lark.grammar import Rule, Symbol, Terminal
+from lark.lexer import Lexer, TerminalDef
+from lark.load_grammar import PatternStr
+
+from streamq.dsl.tables import ABSENT
+
+
+class _NoLexer(Lexer):
+    """Stands in for a lexer: ours hands its tokens to the tables itself."""
+
+    def __init__(self, _conf: object) -> None:
+        pass
+
+    def lex(self, _state: object, _parser_state: object) -> Iterator[Any]:
+        return iter(())
+
+
+def lark_tables(grammar: str, starts: Sequence[str]) -> dict[str, object]:
+    """Rules, rows, start and end states of a grammar (see ``tables.ParseTables``)."""
+    lark = Lark(
+        grammar,
+        parser="lalr",
+        lexer=_NoLexer,
+        start=list(starts),
+        maybe_placeholders=True,
+        strict=True,
+    )
+    data, memo = lark.memo_serialize([TerminalDef, Rule])
+    table = data["parser"]["parser"]
+    names = {t.name: t.pattern.value for t in lark.terminals if isinstance(t.pattern, PatternStr)}
+    rules: list[Rule] = [Rule.deserialize(memo[k], memo) for k in memo if "origin" in memo[k]]
+    rule_keys = [k for k in memo if "origin" in memo[k]]
+    return _numbered(table, names, dict(zip(rule_keys, rules, strict=True)), starts)
+
+
+def _numbered(
+    table: dict[str, Any], names: dict[str, str], rules: dict[int, Rule], starts: Sequence[str]
+) -> dict[str, object]:
+    """Renumbers states breadth first by symbol, rules by text: Lark's numbers vary by run."""
+    tokens: dict[int, str] = table["tokens"]
+    order = sorted(rules, key=lambda k: (str(rules[k]), rules[k].alias or ""))
+    rule_number = {key: number for number, key in enumerate(order)}
+    queue = [table["start_states"][start] for start in starts]
+    state_number = {state: number for number, state in enumerate(queue)}
+    rows: list[dict[str, int]] = []
+    for state in queue:
+        row: dict[str, int] = {}
+        actions = table["states"][state]
+        for token in sorted(actions, key=lambda t: tokens[t]):
+            reduce, target = actions[token]
+            if not reduce and target not in state_number:
+                state_number[target] = len(queue)
+                queue.append(target)
+            name = names.get(tokens[token], tokens[token])
+            row[name] = ~rule_number[target["@"]] if reduce else state_number[target]
+        rows.append(row)
+    origins = {str(rule.origin.name) for rule in rules.values()}
+    return {
+        "start_states": {s: state_number[table["start_states"][s]] for s in starts},
+        "end_states": {s: state_number[table["end_states"][s]] for s in starts},
+        "terminals": sorted({name for row in rows for name in row} - origins),
+        "rules": [_rule(rules[key]) for key in order],
+        "rows": rows,
+    }
+
+
+def _rule(rule: Rule) -> list[object]:
+    """Origin, size, action and picks of one rule (see ``tables.Rule``)."""
+    absent = [len(ones) for ones in _ones(rule.options.empty_indices, len(rule.expansion))]
+    picks: list[int] = []
+    for number, symbol in enumerate(rule.expansion):
+        picks.extend([ABSENT] * absent[number])
+        if rule.options.keep_all_tokens or not _dropped(symbol):
+            picks.append(~number if _is_spliced(symbol) else number)
+    picks.extend([ABSENT] * absent[-1])
+    origin = str(rule.origin.name)
+    action: str | None = str(rule.alias or origin)
+    if origin.startswith("_"):
+        action = ""
+    elif rule.options.expand1 and not rule.alias and len(picks) == 1 and picks[0] >= 0:
+        action = None
+    return [origin, len(rule.expansion), action, picks]
+
+
+def _ones(empty: Sequence[bool], size: int) -> list[str]:
+    text = "".join(str(int(flag)) for flag in empty) if empty else "0" * size
+    return text.split("0")
+
+
+def _dropped(symbol: Symbol) -> bool:
+    return isinstance(symbol, Terminal) and symbol.filter_out
+
+
+def _is_spliced(symbol: Symbol) -> bool:
+    return not symbol.is_term and symbol.name.startswith("_")

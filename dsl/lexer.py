@@ -1,0 +1,149 @@
+"""Text to tokens. What is wrong is reported and skipped, so that all of a text is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from streamq.dsl.diagnostics import Diagnostic, DiagnosticSink
+from streamq.dsl.source import SourceFile, Span
+from streamq.dsl.words import UNITS
+
+MAX_UNKNOWN = 10
+"""So many unknown characters are reported one by one; the rest is counted."""
+
+_TOKEN = re.compile(
+    r"""
+    (?P<SPACE>\s+)
+  | (?P<WORD>[^\W\d]\w*)
+  | (?P<NUMBER>(?:[0-9]+(?:\.[0-9]*)?|(?<![\w\])"`])\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?P<SUFFIX>[^\W\d]\w*)?
+  | (?P<STRING>'[^']*+(?:''[^']*+)*+')
+  | (?P<QUOTED>"[^"]*+(?:""[^"]*+)*+"|`[^`]*+(?:``[^`]*+)*+`)
+  | (?P<COMMENT>--[^\n]*|\#[^\n]*|/\*(?s:.*?)\*/)
+  | (?P<UNCLOSED>'[^\n]*|"[^\n]*|`[^\n]*|/\*(?s:.*))
+  | (?P<SIGN><=|>=|<>|!=|==|\|\||[-+*/%(),.;:=<>\[\]])
+  | (?P<UNKNOWN>[^\s\w'"`\#\-+*/%(),.;:=<>\[\]]+|.)
+    """,
+    re.VERBOSE,
+)
+_SAME_SIGN = {"==": "=", "!=": "<>"}
+_STRAIGHT = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "；": ";"}
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+
+
+class Token(NamedTuple):
+    """One token of a text; ``[start, end)`` are its character offsets.
+
+    ``kind`` is ``WORD`` (keyword or plain name), ``NAME`` (quoted), ``NUMBER``, ``DURATION``
+    (``10s``), ``STRING``, or the sign itself (``==`` and ``!=`` as ``=`` and ``<>``). ``text`` is
+    as it was written, quotes included.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+class Comment(NamedTuple):
+    """A comment with its marks, and where it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lexed:
+    """All tokens and comments of a text; ``errors`` are the offsets of what was skipped."""
+
+    tokens: list[Token]
+    comments: list[Comment]
+    errors: list[int]
+
+
+def tokenize(source: SourceFile, sink: DiagnosticSink) -> Lexed | None:
+    """The tokens of a text, or None where it is no text of a program at all (SQ0005)."""
+    text = source.text
+    nul = text.find("\0")
+    if nul >= 0 or len(_CONTROL.findall(text[:4096])) > 20:
+        at = Span(source.name, max(nul, 0), max(nul, 0) + 1)
+        sink.add(Diagnostic("SQ0005", "text is not a program: it holds binary data", at))
+        return None
+    lexed = Lexed([], [], [])
+    unknown = _scan(source, lexed, sink)
+    if len(unknown) > 20 and len(unknown) * 10 > len(lexed.tokens):
+        message = f"text is not a program: it holds {len(unknown)} unknown characters"
+        sink.add(Diagnostic("SQ0005", message, unknown[0]))
+        return None
+    for span in unknown[:MAX_UNKNOWN]:
+        sink.add(_unknown_character(text, span, len(unknown)))
+    return lexed
+
+
+def _scan(source: SourceFile, lexed: Lexed, sink: DiagnosticSink) -> list[Span]:
+    """Fills ``lexed``; returns the places of unknown characters."""
+    tokens, text, file = lexed.tokens, source.text, source.name
+    unknown: list[Span] = []
+    for match in _TOKEN.finditer(text, 1 if text.startswith("\ufeff") else 0):
+        kind = match.lastgroup
+        if kind == "SPACE":
+            continue
+        start, end = match.span()
+        if kind == "WORD" or kind == "STRING" or kind == "NUMBER":
+            tokens.append(Token(kind, match.group(), start, end))
+        elif kind == "SIGN":
+            sign = match.group()
+            tokens.append(Token(_SAME_SIGN.get(sign, sign), sign, start, end))
+        elif kind == "SUFFIX":
+            tokens.append(Token("DURATION", match.group(), start, end))
+            if match.group("SUFFIX").upper() not in UNITS:
+                lexed.errors.append(start)
+                sink.add(_bad_suffix(match, file))
+        elif kind == "QUOTED":
+            tokens.append(Token("NAME", match.group(), start, end))
+        elif kind == "COMMENT":
+            lexed.comments.append(Comment(match.group().rstrip(), start, end))
+        elif kind == "UNCLOSED":
+            lexed.errors.append(start)
+            sink.add(_not_closed(match.group(), Span(file, start, end)))
+        else:
+            lexed.errors.append(start)
+            unknown.append(Span(file, start, end))
+    return unknown
+
+
+def _bad_suffix(match: re.Match[str], file: str) -> Diagnostic:
+    return Diagnostic(
+        "SQ0105",
+        f"`{match.group()}` is neither a number nor a length of time",
+        Span(file, match.start("SUFFIX"), match.end()),
+        help="units are ms, s, m, h, d and w; a name that begins with a digit needs double quotes",
+    )
+
+
+def _not_closed(text: str, span: Span) -> Diagnostic:
+    what, close = {
+        "'": ("string", "'"),
+        '"': ("name", '"'),
+        "`": ("name", "`"),
+        "/": ("comment", "*/"),
+    }[text[0]]
+    first = Span(span.file, span.start, span.start + (2 if text[0] == "/" else 1))
+    return Diagnostic("SQ0104", f"{what} is not closed", first, help=f"close it with `{close}`")
+
+
+def _unknown_character(text: str, span: Span, count: int) -> Diagnostic:
+    found = text[span.start : span.end]
+    shown = found if len(found) <= 10 else found[:10] + "…"
+    what = "unknown character" if len(found) == 1 else "unknown characters"
+    straight = _STRAIGHT.get(found[0])
+    notes = (f"{count - MAX_UNKNOWN} more places are not shown",) if count > MAX_UNKNOWN else ()
+    return Diagnostic(
+        "SQ0103",
+        f"{what} `{shown}`",
+        span,
+        help=f"write a plain `{straight}`" if straight else "",
+        notes=notes,
+    )

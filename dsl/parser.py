@@ -1,0 +1,126 @@
+"""Text to AST: statements are split at ``;`` and parsed one by one, so one error hides no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, cast
+
+from streamq.dsl import ast
+from streamq.dsl.build import Build
+from streamq.dsl.build_expr import EXPR_ACTIONS
+from streamq.dsl.build_policy import POLICY_ACTIONS
+from streamq.dsl.build_query import QUERY_ACTIONS
+from streamq.dsl.build_statement import STATEMENT_ACTIONS
+from streamq.dsl.diagnostics import Abort, CompileFailed, Diagnostic, DiagnosticSink
+from streamq.dsl.lexer import Token, tokenize
+from streamq.dsl.machine import Grammar, Machine, Rejected
+from streamq.dsl.source import SourceFile, SourceMap, Span
+from streamq.dsl.syntax_errors import syntax_error
+from streamq.dsl.tables import load_tables
+from streamq.dsl.types import Type
+
+ACTIONS: dict[str, Callable[..., Any]] = {
+    **EXPR_ACTIONS,
+    **QUERY_ACTIONS,
+    **POLICY_ACTIONS,
+    **STATEMENT_ACTIONS,
+}
+
+MAX_ERRORS = 100
+"""So many statements with syntax errors are reported."""
+
+MAX_HOPELESS = 10
+"""A text whose first statements are all wrong, so many of them, is given up."""
+
+
+@cache
+def load_grammar() -> Grammar:
+    """Tables and actions, ready to run."""
+    return Grammar(load_tables(), ACTIONS)
+
+
+def parse_program(source: SourceFile, sink: DiagnosticSink) -> ast.Program:
+    """The statements of one text. Never raises on bad text: what is wrong goes to ``sink``."""
+    lexed = tokenize(source, sink)
+    statements: list[ast.Statement] = []
+    if lexed is not None:
+        build = Build(source.name, sink)
+        skipped = iter([*lexed.errors, len(source.text) + 1])
+        error_at = next(skipped)
+        wrong = 0
+        for tokens in split_statements(lexed.tokens):
+            spoiled = False
+            while error_at < tokens[-1].end:
+                spoiled = True
+                error_at = next(skipped)
+            outcome = _parse(tokens, "statement", build)
+            if not isinstance(outcome, Diagnostic):
+                statements.append(outcome)
+            elif not spoiled:
+                sink.add(outcome)
+                wrong += 1
+                if wrong == MAX_ERRORS or (wrong == MAX_HOPELESS and not statements):
+                    sink.add(_given_up(outcome, wrong))
+                    break
+    whole = Span(source.name, 0, len(source.text))
+    return ast.Program(statements=tuple(statements), span=whole)
+
+
+def split_statements(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    """The tokens between ``;`` signs; empty statements are dropped."""
+    statements: list[Sequence[Token]] = []
+    start = 0
+    for index, token in enumerate(tokens):
+        if token.kind == ";":
+            if index > start:
+                statements.append(tokens[start:index])
+            start = index + 1
+    if start < len(tokens):
+        statements.append(tokens[start:])
+    return statements
+
+
+def parse_expression(text: str) -> ast.Expr:
+    """One expression; raises ``CompileFailed`` where the text is none. For tests and tools."""
+    return cast(ast.Expr, _parse_alone(text, "expr"))
+
+
+def parse_type(text: str) -> Type:
+    """One type such as ``ARRAY<INT>``; raises ``CompileFailed`` where the text is none."""
+    return cast(Type, _parse_alone(text, "type"))
+
+
+def _parse_alone(text: str, start: str) -> Any:
+    source, sink = SourceFile("", text), DiagnosticSink()
+    lexed = tokenize(source, sink)
+    value: Any = None
+    if lexed is not None and not sink.has_errors:
+        value = _parse(lexed.tokens, start, Build("", sink))
+        if isinstance(value, Diagnostic):
+            sink.add(value)
+    if sink.has_errors:
+        raise CompileFailed(sink.sorted(), SourceMap({source.name: source}))
+    return value
+
+
+def _parse(tokens: Sequence[Token], start: str, build: Build) -> Any:
+    """The value of the tokens, or the diagnostic that says why there is none."""
+    grammar = load_grammar()
+    try:
+        return Machine(grammar, start, build).run(tokens)
+    except Rejected as rejected:
+        before = Machine(grammar, start, Build(build.file, DiagnosticSink()))
+        for index in range(rejected.index):
+            before.feed(tokens, index)
+        return syntax_error(before, tokens, rejected.index, build.file)
+    except Abort as abort:
+        return abort.diagnostic
+
+
+def _given_up(last: Diagnostic, count: int) -> Diagnostic:
+    return Diagnostic(
+        "SQ0005",
+        f"text is not a program: {count} statements have syntax errors, the rest was not read",
+        last.span,
+    )

@@ -1,0 +1,292 @@
+"""What a run looks like on a terminal, in a pipe and as JSON lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from rich import box
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from streamq.dsl.diagnostics import Diagnostic
+from streamq.dsl.source import SourceMap
+from streamq.runtime.cells import cell_text, is_number, json_cell
+from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows, RunReport
+from streamq.runtime.run import SilentListener
+
+RATE_SECONDS = 5.0
+"""Rates are means over the batches that ended in this stretch of time."""
+
+PLAIN_SECONDS = 3.0
+"""How often a run that does not write to a terminal says how it goes."""
+
+JSON_VERSION = 1
+
+_ENDINGS = {
+    "finished": "all input read",
+    "duration": "time is up",
+    "limit": "limit of rows reached",
+    "signal": "stopped",
+    "failed": "failed",
+}
+
+
+@dataclass(slots=True)
+class QueryView:
+    """The latest of one query, and its rates."""
+
+    totals: QueryTotals
+    latest: QuerySample | None = None
+    _recent: deque[QuerySample] = field(default_factory=deque)
+
+    def add(self, sample: QuerySample, totals: QueryTotals) -> None:
+        self.totals, self.latest = totals, sample
+        self._recent.append(sample)
+        while self._recent and self._recent[0].ended < sample.ended - RATE_SECONDS:
+            self._recent.popleft()
+
+    def rates(self) -> tuple[float, float]:
+        """Rows in and rows out per second over the recent batches."""
+        if not self._recent:
+            return 0.0, 0.0
+        first, last = self._recent[0], self._recent[-1]
+        seconds = max(last.ended - first.ended + first.batch_ms / 1000, 0.001)
+        return (
+            sum(s.rows_in for s in self._recent) / seconds,
+            sum(s.rows_out for s in self._recent) / seconds,
+        )
+
+
+class _Views(SilentListener):
+    """Keeps a view per query for the listeners that show progress."""
+
+    def __init__(self) -> None:
+        self.views: dict[str, QueryView] = {}
+
+    def started(self, queries: tuple[str, ...]) -> None:
+        self.views = {name: QueryView(QueryTotals(name)) for name in queries}
+
+    def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
+        self.views[sample.query].add(sample, totals)
+
+
+class LiveListener(_Views):
+    """A table that is redrawn in place; result rows scroll above it. Use as a context manager."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self._console = console
+        self._live = Live(console=console, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> LiveListener:
+        self._live.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._live.stop()
+
+    def preparing(self) -> None:
+        self._live.update(Text("starting Spark …", style="dim"))
+
+    def rows(self, rows: ResultRows) -> None:
+        self._live.console.print(rows_table(rows))
+
+    def tick(self, seconds: float) -> None:
+        note = Text(f"{seconds:.0f} s · Ctrl-C stops", style="dim")
+        self._live.update(Group(progress_table(self.views), note))
+
+
+class PlainListener(_Views):
+    """Result rows as tables and a line per query every few seconds, for pipes and files."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self._console = console
+        self._next = PLAIN_SECONDS
+
+    def __enter__(self) -> PlainListener:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def preparing(self) -> None:
+        self._say("starting Spark …")
+
+    def rows(self, rows: ResultRows) -> None:
+        self._console.print(rows_table(rows))
+
+    def tick(self, seconds: float) -> None:
+        if seconds < self._next:
+            return
+        self._next = seconds + PLAIN_SECONDS
+        for name, view in self.views.items():
+            self._say(f"{seconds:5.0f} s  {name}: {progress_line(view)}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(Text(text), soft_wrap=True)
+
+
+class QuietListener(SilentListener):
+    """Result rows and nothing else."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def __enter__(self) -> QuietListener:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def rows(self, rows: ResultRows) -> None:
+        self._console.print(rows_table(rows))
+
+
+class JsonListener(SilentListener):
+    """One JSON object per line: ``started``, ``sample``, ``rows``; the caller adds the ``summary``."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def __enter__(self) -> JsonListener:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def started(self, queries: tuple[str, ...]) -> None:
+        self.write({"type": "started", "version": JSON_VERSION, "queries": list(queries)})
+
+    def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
+        self.write({"type": "sample", **sample.to_dict()})
+
+    def rows(self, rows: ResultRows) -> None:
+        self.write(
+            {
+                "type": "rows", "query": rows.query, "batch": rows.batch, "total": rows.total,
+                "columns": list(rows.columns),
+                "rows": [[json_cell(cell) for cell in row] for row in rows.rows],
+            }
+        )
+
+    def summary(self, report: RunReport, sources: SourceMap) -> None:
+        self.write(
+            {
+                "type": "summary", "ended_by": report.ended_by,
+                "seconds": round(report.seconds, 3),
+                "queries": [totals.to_dict() for totals in report.totals],
+                "diagnostics": [d.to_dict(sources) for d in report.diagnostics],
+            }
+        )
+
+    def write(self, record: dict[str, object]) -> None:
+        self._out.write(json.dumps(record, ensure_ascii=False) + "\n")
+        self._out.flush()
+
+
+def make_console(stream: TextIO | None = None) -> Console:
+    """A console on standard output; rich honours NO_COLOR and FORCE_COLOR."""
+    return Console(file=stream or sys.stdout, highlight=False, emoji=False, markup=False)
+
+
+def rows_table(rows: ResultRows) -> Table:
+    """A batch of result rows under a title that says how many there are."""
+    count = f"{len(rows.rows)} of {rows.total:,} rows" if len(rows.rows) < rows.total else (
+        f"{rows.total:,} row{'s' if rows.total != 1 else ''}"
+    )
+    kind = "changed " if rows.update else ""
+    table = Table(
+        title=f"{rows.query} · batch {rows.batch} · {kind}{count}", title_justify="left",
+        title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, header_style="",
+    )
+    for index, name in enumerate(rows.columns):
+        present = [row[index] for row in rows.rows if row[index] is not None]
+        numeric = bool(present) and all(is_number(cell) for cell in present)
+        table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+    for row in rows.rows:
+        table.add_row(*(Text(cell_text(cell)) for cell in row))
+    return table
+
+
+def progress_table(views: dict[str, QueryView]) -> Table:
+    """One line per query: what came in, what was kept, how fast, how old."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("query", no_wrap=True)
+    for name in ("rows in", "kept", "shed", "in/s", "out/s", "batch", "age", "late", "malformed"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("watermark", no_wrap=True)
+    for name, view in views.items():
+        totals, latest = view.totals, view.latest
+        rate_in, rate_out = view.rates()
+        table.add_row(
+            Text(name), f"{totals.rows_in:,}", f"{totals.kept:,}", f"{totals.shed:,}",
+            f"{rate_in:,.0f}", f"{rate_out:,.0f}",
+            _duration(latest.batch_ms) if latest else "",
+            _duration(latest.result_age_ms) if latest else "",
+            f"{totals.late:,}", f"{totals.malformed:,}", short_time(totals.watermark),
+        )
+    return table
+
+
+def progress_line(view: QueryView) -> str:
+    """The same as one line of text."""
+    totals, latest = view.totals, view.latest
+    if latest is None:
+        return "no batch done yet"
+    rate_in, rate_out = view.rates()
+    parts = [
+        f"in {totals.rows_in:,} ({rate_in:,.0f}/s)", f"kept {totals.kept:,}",
+        f"shed {totals.shed:,}", f"out {totals.rows_out:,} ({rate_out:,.0f}/s)",
+        f"batch {_duration(latest.batch_ms)}", f"age {_duration(latest.result_age_ms)}",
+        f"late {totals.late:,}", f"malformed {totals.malformed:,}",
+    ]
+    if totals.watermark:
+        parts.append(f"watermark {short_time(totals.watermark)}")
+    return ", ".join(parts)
+
+
+def summary_table(report: RunReport) -> Table:
+    """The sums of a run, a line per query."""
+    table = Table(
+        title=f"{_ENDINGS[report.ended_by]} after {report.seconds:.1f} s", title_justify="left",
+        title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False,
+    )
+    table.add_column("query", no_wrap=True)
+    for name in (
+        "rows in", "kept", "shed", "late", "malformed", "rows out", "rows/s", "batches",
+        "worst age", "state rows",
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+    seconds = max(report.seconds, 0.001)
+    for t in report.totals:
+        table.add_row(
+            Text(t.query), f"{t.rows_in:,}", f"{t.kept:,}", f"{t.shed:,}", f"{t.late:,}",
+            f"{t.malformed:,}", f"{t.rows_out:,}", f"{t.rows_in / seconds:,.0f}",
+            f"{t.batches:,}", _duration(t.worst_age_ms), f"{t.state_rows:,}",
+        )
+    return table
+
+
+def short_time(iso: str) -> str:
+    """``2024-01-01T00:00:04.000Z`` as ``2024-01-01 00:00:04``."""
+    return iso.replace("T", " ").removesuffix("Z").removesuffix(".000")
+
+
+def show_diagnostics(console: Console, text: str) -> None:
+    """Prints already rendered diagnostics as they are."""
+    console.print(Text.from_ansi(text), soft_wrap=True)
+
+
+def has_errors(diagnostics: tuple[Diagnostic, ...]) -> bool:
+    return any(d.severity.value == "error" for d in diagnostics)
+
+
+def _duration(ms: int) -> str:
+    return f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s"

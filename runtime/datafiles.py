@@ -1,0 +1,110 @@
+"""Which columns a data file has: CSV header, first JSON lines, Parquet footer. No Spark, no pyarrow."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from streamq.runtime.parquet_footer import read_columns
+
+SAMPLE_LINES = 1_000
+"""JSON lines looked at; a column that no line of a longer file shows may still come later."""
+
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+_PACKED = frozenset({".zst", ".lz4", ".snappy", ".deflate", ".xz", ".zip"})
+
+
+@dataclass(frozen=True, slots=True)
+class FileColumns:
+    """``names`` in file order; ``width`` alone is known of a CSV file without a header.
+
+    ``whole``: all rows were looked at, so that a column not among ``names`` is not in the file.
+    ``nanosecond``: Parquet columns whose timestamps count nanoseconds.
+    """
+
+    names: tuple[str, ...] = ()
+    width: int | None = None
+    whole: bool = True
+    nanosecond: frozenset[str] = frozenset()
+
+
+def columns_of(
+    file: Path, data_format: str, options: Mapping[str, str | int | float | bool]
+) -> FileColumns | None:
+    """The columns of a file, or None where it is empty or packed in a way Python does not read.
+
+    ``options`` are the connector's (``header``, ``delimiter``, ``quote``, ``encoding``,
+    ``multiline``). OSError and ValueError say why a file could not be read.
+    """
+    match data_format:
+        case "parquet":
+            columns = read_columns(file)
+            return FileColumns(
+                tuple(c.name for c in columns),
+                nanosecond=frozenset(c.name for c in columns if c.timestamp_unit == "ns"),
+            )
+        case _ if file.suffix in _PACKED:
+            return None
+        case "csv":
+            return _csv_columns(file, options)
+        case "json":
+            return _json_columns(file, options)
+        case _:
+            return None
+
+
+def _open(file: Path, options: Mapping[str, str | int | float | bool]) -> IO[str]:
+    opener = _OPENERS.get(file.suffix, open)
+    encoding = str(options.get("encoding") or "utf-8-sig")
+    stream: IO[str] = opener(file, "rt", encoding=encoding, errors="replace", newline="")
+    return stream
+
+
+def _csv_columns(
+    file: Path, options: Mapping[str, str | int | float | bool]
+) -> FileColumns | None:
+    delimiter = str(options.get("delimiter") or ",")
+    quote = str(options.get("quote") or '"')
+    if len(delimiter) != 1 or len(quote) != 1:
+        return None
+    with _open(file, options) as stream:
+        first = next((row for row in csv.reader(stream, delimiter=delimiter, quotechar=quote)
+                      if row), None)
+    if first is None:
+        return None
+    if options.get("header", True):
+        return FileColumns(tuple(first), width=len(first))
+    return FileColumns(width=len(first))
+
+
+def _json_columns(
+    file: Path, options: Mapping[str, str | int | float | bool]
+) -> FileColumns | None:
+    """All keys of the first lines in order of appearance; lines that are no objects are skipped."""
+    if options.get("multiline"):
+        return None
+    names: dict[str, None] = {}
+    seen = 0
+    with _open(file, options) as stream:
+        for row in _objects(islice(stream, SAMPLE_LINES)):
+            names.update(dict.fromkeys(row))
+            seen += 1
+        whole = stream.read(1) == ""
+    return FileColumns(tuple(names), whole=whole) if seen else None
+
+
+def _objects(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            yield row

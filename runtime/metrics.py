@@ -1,0 +1,128 @@
+"""Immutable records of a run: one sample per micro-batch, totals per query, result rows, the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from streamq.dsl.diagnostics import Diagnostic
+
+Cell = Any
+"""A value of a result row as Python has it (``int``, ``str``, ``datetime``, ``dict`` …)."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySample:
+    """What one micro-batch of one query did.
+
+    Rows: ``rows_in`` arrived = ``kept`` + ``shed`` + ``malformed``; ``late`` rows came after the
+    watermark and are among the kept ones (Spark counts them where it drops them, after a partial
+    aggregation). ``rows_out`` went to the sink. ``rows_per_s`` is ``rows_in`` per second of the
+    batch. ``ended``: seconds since the epoch. ``watermark``, ``event_time_max``: ISO 8601 in UTC,
+    empty where the query has none. ``result_age_ms``: how long the oldest row of the batch may have
+    waited when its results were out, counted from the moment the batch before took its input.
+    """
+
+    query: str
+    batch: int
+    ended: float
+    rows_in: int = 0
+    kept: int = 0
+    shed: int = 0
+    malformed: int = 0
+    late: int = 0
+    rows_out: int = 0
+    batch_ms: int = 0
+    rows_per_s: float = 0.0
+    watermark: str = ""
+    event_time_max: str = ""
+    result_age_ms: int = 0
+    state_rows: int = 0
+    state_bytes: int = 0
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form of one sample."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTotals:
+    """Sums over the samples of one query; state, watermark and age are the latest ones."""
+
+    query: str
+    batches: int = 0
+    rows_in: int = 0
+    kept: int = 0
+    shed: int = 0
+    malformed: int = 0
+    late: int = 0
+    rows_out: int = 0
+    busy_ms: int = 0
+    worst_age_ms: int = 0
+    state_rows: int = 0
+    state_bytes: int = 0
+    watermark: str = ""
+
+    def plus(self, sample: QuerySample) -> QueryTotals:
+        """The totals with one more sample; idle triggers do not count as batches."""
+        return QueryTotals(
+            query=self.query,
+            batches=self.batches + 1,
+            rows_in=self.rows_in + sample.rows_in,
+            kept=self.kept + sample.kept,
+            shed=self.shed + sample.shed,
+            malformed=self.malformed + sample.malformed,
+            late=self.late + sample.late,
+            rows_out=self.rows_out + sample.rows_out,
+            busy_ms=self.busy_ms + sample.batch_ms,
+            worst_age_ms=max(self.worst_age_ms, sample.result_age_ms),
+            state_rows=sample.state_rows,
+            state_bytes=sample.state_bytes,
+            watermark=sample.watermark or self.watermark,
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRows:
+    """The rows that a micro-batch sent to a console or memory sink.
+
+    ``rows`` may be the first of ``total``; ``update``: they replace earlier rows of equal ``keys``.
+    """
+
+    query: str
+    batch: int
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    total: int
+    update: bool = False
+    keys: tuple[str, ...] = ()
+
+    def to_dicts(self) -> list[dict[str, Cell]]:
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """How a run ended. ``ended_by``: ``finished``, ``duration``, ``limit``, ``signal`` or ``failed``.
+
+    ``seconds`` counts from the start of the queries, without the start of Spark. ``memory`` holds the
+    rows of memory sinks by query, batch after batch.
+    """
+
+    ended_by: str
+    seconds: float
+    totals: tuple[QueryTotals, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    memory: Mapping[str, tuple[ResultRows, ...]] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        return self.ended_by == "failed"
+
+    def rows(self, query: str) -> list[dict[str, Cell]]:
+        """All rows that a memory sink received, in order."""
+        return [row for batch in self.memory.get(query, ()) for row in batch.to_dicts()]

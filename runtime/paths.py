@@ -1,0 +1,76 @@
+"""Where a path of a program points to: relative paths, globs, files that Spark would read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from glob import glob, has_magic
+from pathlib import Path
+
+_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")
+_HIDDEN = ("_", ".")
+
+
+def resolve(base_dir: str, path: str) -> str:
+    """The absolute form of a path option; relative ones start from the program's folder.
+
+    Addresses with a scheme (``s3a://…``) are left as they are; ``file:`` is taken off.
+    """
+    if path.startswith("file:"):
+        path = "/" + path.removeprefix("file:").lstrip("/")
+    elif is_remote(path):
+        return path
+    return os.path.normpath(Path(base_dir or ".").absolute() / Path(path).expanduser())
+
+
+def is_remote(path: str) -> bool:
+    """True for an address that this machine's file functions cannot look into."""
+    return bool(_SCHEME.match(path)) and not path.startswith("file:")
+
+
+def exists(path: str) -> bool:
+    """True where the resolved path, or at least one match of its glob, exists."""
+    return Path(path).exists() or (has_magic(path) and bool(glob(path)))
+
+
+def spark_path(path: str) -> str:
+    """The path as Spark's file stream takes it: folders and globs as they are.
+
+    A stream over one plain file is refused by Spark (its base path must be a folder), one over a
+    glob is not: the last letter or digit of the file's name becomes a character class of one.
+    """
+    if is_remote(path) or not Path(path).is_file():
+        return path
+    escaped = re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
+    place = max(i for i, ch in enumerate(escaped) if ch.isalnum())
+    return f"{escaped[:place]}[{escaped[place]}]{escaped[place + 1 :]}"
+
+
+def data_files(path: str) -> Iterator[Path]:
+    """The files that Spark would read under a resolved local path, in name order."""
+    roots = [Path(path)] if Path(path).exists() else [Path(p) for p in sorted(glob(path))]
+    for root in roots:
+        if root.is_file():
+            yield root
+        else:
+            yield from _walk(root)
+
+
+def partition_columns(path: str, file: Path) -> tuple[str, ...]:
+    """Columns that folder names of the form ``name=value`` between ``path`` and ``file`` give."""
+    try:
+        parents = file.relative_to(path).parts[:-1]
+    except ValueError:
+        parents = file.parts[:-1]
+    return tuple(part.split("=", 1)[0] for part in parents if "=" in part)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith(_HIDDEN):
+            continue
+        if entry.is_dir():
+            yield from _walk(entry)
+        elif entry.is_file():
+            yield entry

@@ -1,0 +1,215 @@
+"""What can be said about a plan's inputs and outputs before Spark starts: missing paths and columns."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from streamq.compiler.ir.physical import (
+    OptionValue,
+    PhysicalPlan,
+    PhysicalQuery,
+    ScanStream,
+    ScanTable,
+    SinkSpec,
+    walk,
+)
+from streamq.dsl.diagnostics import Diagnostic, Severity, did_you_mean
+from streamq.runtime.datafiles import FileColumns, columns_of
+from streamq.runtime.paths import data_files, exists, is_remote, partition_columns, resolve
+
+_FILES_LOOKED_AT = 20
+_METADATA = "_spark_metadata"
+
+
+def preflight(plan: PhysicalPlan) -> tuple[Diagnostic, ...]:
+    """Findings about the paths and files of all scans and sinks, each source looked at once.
+
+    Looks only at local files and writes nothing. Codes: SQ0705 (path), SQ0803 (column),
+    SQ0806 (sink).
+    """
+    found: list[Diagnostic] = []
+    scans: dict[tuple[object, ...], ScanStream | ScanTable] = {}
+    for query in plan.queries:
+        for step in walk(query.root):
+            if isinstance(step, ScanStream | ScanTable) and step.connector == "file":
+                scans.setdefault((step.schema, step.options, step.origin), step)
+    for scan in scans.values():
+        found.extend(_check_scan(scan, plan.base_dir))
+    found.extend(_check_sinks(plan))
+    return tuple(dict.fromkeys(found))
+
+
+def output_taken(query: PhysicalQuery, base_dir: str) -> Diagnostic | None:
+    """SQ0806 where a *new* run would write into the output folder of another one.
+
+    Spark keeps the batch numbers that a folder holds beside the files and silently skips batches
+    that are already there, so such a run would write nothing.
+    """
+    path = _option(query.sink.options, "path")
+    if query.sink.connector != "file" or not path or is_remote(path):
+        return None
+    folder = Path(resolve(base_dir, path))
+    if not (folder / _METADATA).exists():
+        return None
+    return Diagnostic(
+        "SQ0806",
+        f"output folder `{path}` holds the results of another run",
+        query.sink.origin,
+        help="continue that run with its `--checkpoint`, or empty the folder, or choose another",
+    )
+
+
+def _check_scan(scan: ScanStream | ScanTable, base_dir: str) -> Iterator[Diagnostic]:
+    written = _option(scan.options, "path")
+    if not written:
+        return
+    path = resolve(base_dir, written)
+    if is_remote(path):
+        return
+    if not exists(path):
+        yield _missing_path(scan, written, path)
+        return
+    yield from _check_columns(scan, written, path)
+
+
+def _missing_path(scan: ScanStream | ScanTable, written: str, path: str) -> Diagnostic:
+    parent = Path(path).parent
+    siblings = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
+    kind = "stream" if isinstance(scan, ScanStream) else "table"
+    hint = did_you_mean(Path(path).name, siblings)
+    return Diagnostic(
+        "SQ0705",
+        f"path `{written}` does not exist",
+        scan.origin,
+        label=f"this {kind} reads it",
+        help=hint or "create it, or correct the path; relative ones start from the program's folder",
+        notes=(f"looked for {path}",),
+    )
+
+
+def _check_columns(
+    scan: ScanStream | ScanTable, written: str, path: str
+) -> Iterator[Diagnostic]:
+    """Holds the declared columns against the first files: a column must be in at least one."""
+    options = dict(scan.options)
+    data_format = str(options.get("format", ""))
+    names: dict[str, None] = {}
+    width: int | None = None
+    whole, looked = True, 0
+    for file in islice(data_files(path), _FILES_LOOKED_AT):
+        try:
+            columns = columns_of(file, data_format, options)
+        except (OSError, ValueError, EOFError) as error:
+            yield _unreadable(scan, file, data_format, error)
+            return
+        if columns is None:
+            continue
+        looked += 1
+        whole = whole and columns.whole
+        names.update(dict.fromkeys((*columns.names, *partition_columns(path, file))))
+        width = _widest(width, columns)
+        if data_format == "csv":
+            break
+    if looked == 0:
+        return
+    declared = [name for name, _ in scan.schema if name != _corrupt(scan)]
+    if names:
+        fold = data_format != "json"
+        known = {n.casefold() if fold else n for n in names}
+        for name in declared:
+            if (name.casefold() if fold else name) not in known:
+                yield _missing_column(scan, written, name, tuple(names), whole)
+    elif width is not None and width < len(declared):
+        yield Diagnostic(
+            "SQ0803",
+            f"`{written}` has {width} columns, {len(declared)} are declared",
+            scan.origin,
+            help="declare the columns that the file has, in its order",
+        )
+
+
+def _missing_column(
+    scan: ScanStream | ScanTable, written: str, name: str, names: tuple[str, ...], whole: bool
+) -> Diagnostic:
+    hint = did_you_mean(name, names)
+    certain = whole or bool(hint)
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return Diagnostic(
+        "SQ0803",
+        f"column `{name}` is not in `{written}`",
+        scan.origin,
+        help=hint or "declare a column that the data has, or correct the path",
+        notes=(
+            f"the data has: {shown}",
+            *(() if certain else ("only the first rows were looked at; NULL is read where it is absent",)),
+        ),
+        severity=Severity.ERROR if certain else Severity.WARNING,
+    )
+
+
+def _unreadable(
+    scan: ScanStream | ScanTable, file: Path, data_format: str, error: Exception
+) -> Diagnostic:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return Diagnostic(
+        "SQ0804" if isinstance(error, ValueError) else "SQ0705",
+        f"`{file.name}` cannot be read as {data_format}: {reason.lower()}",
+        scan.origin,
+        help="take the file away, or name its format with `format = '…'`",
+    )
+
+
+def _check_sinks(plan: PhysicalPlan) -> Iterator[Diagnostic]:
+    writers: dict[str, list[PhysicalQuery]] = defaultdict(list)
+    for query in plan.queries:
+        path = _option(query.sink.options, "path")
+        if query.sink.connector == "file" and path and not is_remote(path):
+            target = resolve(plan.base_dir, path)
+            writers[target].append(query)
+            yield from _check_writable(query.sink, path, target)
+    for queries in writers.values():
+        for second in queries[1:]:
+            first = queries[0]
+            yield Diagnostic(
+                "SQ0806",
+                f"queries `{first.name}` and `{second.name}` write to the same folder",
+                second.origin,
+                help="give each query a sink of its own, or join the queries with UNION ALL",
+                notes=("Spark keeps one log of batches per output folder",),
+            )
+
+
+def _check_writable(sink: SinkSpec, written: str, target: str) -> Iterator[Diagnostic]:
+    existing = Path(target)
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        reason = f"`{existing}` is a file"
+    elif not os.access(existing, os.W_OK | os.X_OK):
+        reason = f"no permission to write in `{existing}`"
+    else:
+        return
+    yield Diagnostic(
+        "SQ0806",
+        f"sink folder `{written}` cannot be written",
+        sink.origin,
+        help="choose a folder that you may write to",
+        notes=(reason,),
+    )
+
+
+def _widest(width: int | None, columns: FileColumns) -> int | None:
+    return columns.width if width is None else max(width, columns.width or 0)
+
+
+def _corrupt(scan: ScanStream | ScanTable) -> str | None:
+    return scan.corrupt_column if isinstance(scan, ScanStream) else None
+
+
+def _option(options: tuple[tuple[str, OptionValue], ...], name: str) -> str:
+    value = dict(options).get(name)
+    return value if isinstance(value, str) else ""

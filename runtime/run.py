@@ -1,0 +1,69 @@
+"""What a run is asked for and who hears of it, without Spark: options and the listener's protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """When a run ends, what it runs and where it keeps its place.
+
+    ``duration_s``: seconds from the start of the queries. ``once``: take what the sources hold now,
+    then end. ``limit``: end after that many result rows in all. ``queries``: names to run, empty for
+    all. ``checkpoint``: None for one that is removed at the end. ``trigger_ms``: least time between
+    micro-batches; None takes the program's setting. ``rows_per_batch``: rows that a console shows of
+    one batch. ``log_file``: where Spark's own log goes; None drops it.
+    """
+
+    duration_s: float | None = None
+    once: bool = False
+    limit: int | None = None
+    queries: tuple[str, ...] = ()
+    checkpoint: Path | None = None
+    trigger_ms: int | None = None
+    rows_per_batch: int = 20
+    fast_start: bool = False
+    log_file: Path | None = None
+
+
+class RunListener(Protocol):
+    """Hears of a run while it goes on; all calls come from the thread that runs the plan."""
+
+    def preparing(self) -> None:
+        """Spark is about to start, which takes seconds."""
+
+    def started(self, queries: tuple[str, ...]) -> None:
+        """Spark is up and the queries run."""
+
+    def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
+        """A query finished a micro-batch."""
+
+    def rows(self, rows: ResultRows) -> None:
+        """A console query produced rows."""
+
+    def tick(self, seconds: float) -> None:
+        """Time passed since the start of the queries; called about five times a second."""
+
+
+class SilentListener:
+    """A listener that shows nothing."""
+
+    def preparing(self) -> None:
+        pass
+
+    def started(self, queries: tuple[str, ...]) -> None:
+        pass
+
+    def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
+        pass
+
+    def rows(self, rows: ResultRows) -> None:
+        pass
+
+    def tick(self, seconds: float) -> None:
+        pass

@@ -1,0 +1,118 @@
+"""From the physical plan to DataFrames: one call per step, no decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from streamq.compiler.ir.physical import (
+    Aggregate,
+    AssignWindow,
+    ControlRelation,
+    DropDuplicates,
+    Join,
+    Named,
+    Observe,
+    PhysicalQuery,
+    ScanStream,
+    ScanTable,
+    Select,
+    Step,
+    UnionAll,
+    Where,
+    WithWatermark,
+)
+from streamq.runtime.spark.names import quoted
+from streamq.runtime.spark.sources import read_stream, read_table
+
+_ANY_ROW = "__any_row"
+
+
+@dataclass(frozen=True, slots=True)
+class EmitContext:
+    """``base_dir``: where relative paths start. ``control_dir``: holds a file per control relation."""
+
+    spark: SparkSession
+    base_dir: str = ""
+    control_dir: Path | None = None
+
+
+def build_frame(query: PhysicalQuery, context: EmitContext) -> DataFrame:
+    """The streaming DataFrame of a query; its control relations become temporary views first."""
+    for control in query.controls:
+        _create_control(control, context)
+    return _emit(query.root, context)
+
+
+def _emit(step: Step, context: EmitContext) -> DataFrame:
+    match step:
+        case ScanStream():
+            return read_stream(context.spark, step, context.base_dir)
+        case ScanTable():
+            return read_table(context.spark, step, context.base_dir)
+        case Select(input=below, items=items):
+            return _emit(below, context).select(*_columns(items))
+        case Where(input=below, condition=condition):
+            return _emit(below, context).where(F.expr(condition))
+        case Observe(input=below, name=name, metrics=metrics):
+            return _emit(below, context).observe(name, *_columns(metrics))
+        case WithWatermark(input=below, column=column, delay_ms=delay):
+            return _emit(below, context).withWatermark(quoted(column), f"{delay} milliseconds")
+        case AssignWindow(input=below, column=column):
+            window = F.window(
+                F.col(quoted(step.ts)),
+                f"{step.range_ms} milliseconds",
+                f"{step.slide_ms} milliseconds",
+            )
+            return _emit(below, context).withColumn(column, window)
+        case Aggregate():
+            return _aggregate(step, context)
+        case DropDuplicates(input=below, columns=columns):
+            return _emit(below, context).dropDuplicates(list(columns))
+        case Join():
+            return _join(step, context)
+        case UnionAll(inputs=inputs):
+            return reduce(DataFrame.union, [_emit(below, context) for below in inputs])
+        case _:
+            raise TypeError(f"not a physical step: {type(step).__name__}")
+
+
+def _aggregate(step: Aggregate, context: EmitContext) -> DataFrame:
+    keys = _columns(step.keys)
+    if step.session is not None:
+        column, ts, gap = step.session
+        keys.append(F.session_window(F.col(quoted(ts)), f"{gap} milliseconds").alias(column))
+    grouped = _emit(step.input, context).groupBy(*keys)
+    if step.aggregates:
+        return grouped.agg(*_columns(step.aggregates))
+    return grouped.agg(F.expr("count(1)").alias(_ANY_ROW)).drop(_ANY_ROW)
+
+
+def _join(step: Join, context: EmitContext) -> DataFrame:
+    left, right = _emit(step.left, context), _emit(step.right, context)
+    if step.broadcast_right:
+        right = F.broadcast(right)
+    if step.kind == "cross":
+        return left.crossJoin(right)
+    return left.join(right, F.expr(step.condition), step.kind)
+
+
+def _columns(items: tuple[Named, ...]) -> list[Column]:
+    return [F.expr(sql).alias(name) for name, sql in items]
+
+
+def _create_control(control: ControlRelation, context: EmitContext) -> None:
+    """The one-row relation that the shed expressions read anew in every micro-batch."""
+    from streamq.runtime.spark.control_source import ControlSource
+
+    context.spark.dataSource.register(ControlSource)
+    reader = context.spark.read.format(ControlSource.name())
+    if context.control_dir is not None:
+        reader = reader.option("path", str(context.control_dir / f"{control.query}.json"))
+    for knob in control.knobs:
+        reader = reader.option(knob.name, knob.initial)
+    reader.load().createOrReplaceTempView(quoted(control.view))

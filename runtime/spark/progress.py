@@ -1,0 +1,107 @@
+"""Spark's progress reports as samples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streamq.runtime.metrics import QuerySample
+from streamq.runtime.spark.sinks import OUTPUT_METRIC
+
+Progress = Mapping[str, Any]
+"""One report in the form that Spark documents as JSON."""
+
+
+@dataclass(slots=True)
+class ProgressReader:
+    """Reads the reports of one running query that were not read before, oldest first."""
+
+    query: StreamingQuery
+    name: str
+    _last: tuple[int, str] | None = None
+    _input_taken: float | None = None
+
+    def read(self) -> Iterator[QuerySample]:
+        """Samples of the batches done since the last call; idle triggers give none.
+
+        Spark keeps the last hundred reports. Only new ones are turned into JSON: doing so for all
+        of them four times a second costs more than a small batch.
+        """
+        reports = self.query._jsq.recentProgress()  # type: ignore[attr-defined]
+        fresh: list[Progress] = []
+        for index in range(len(reports) - 1, -1, -1):
+            report: Progress = json.loads(reports[index].json())
+            if (report["batchId"], report["timestamp"]) == self._last:
+                break
+            fresh.append(report)
+        for report in reversed(fresh):
+            self._last = (report["batchId"], report["timestamp"])
+            if "addBatch" in report["durationMs"]:
+                yield sample_of(self.name, report, self._input_taken)
+                self._input_taken = _seconds(report["timestamp"])
+
+
+def sample_of(query: str, report: Progress, input_taken: float | None) -> QuerySample:
+    """The sample of one report. ``input_taken``: when the batch before took its input, in seconds
+    since the epoch, or None for the first batch."""
+    intake = _intake(report)
+    rows_in = intake.get("arrived", int(report.get("numInputRows") or 0))
+    malformed = intake.get("malformed", 0)
+    kept = intake.get("kept", rows_in - malformed)
+    began = _seconds(report["timestamp"])
+    batch_ms = int(report["durationMs"].get("triggerExecution", report.get("batchDuration") or 0))
+    ended = began + batch_ms / 1000
+    states = report.get("stateOperators") or ()
+    times = report.get("eventTime") or {}
+    return QuerySample(
+        query=query,
+        batch=int(report["batchId"]),
+        ended=ended,
+        rows_in=rows_in,
+        kept=kept,
+        shed=max(0, rows_in - kept - malformed),
+        malformed=malformed,
+        late=sum(int(s.get("numRowsDroppedByWatermark") or 0) for s in states),
+        rows_out=_rows_out(report),
+        batch_ms=batch_ms,
+        rows_per_s=round(rows_in * 1000 / batch_ms, 1) if batch_ms else 0.0,
+        watermark=_watermark(times),
+        event_time_max=str(times.get("max") or ""),
+        result_age_ms=round((ended - (began if input_taken is None else input_taken)) * 1000),
+        state_rows=sum(int(s.get("numRowsTotal") or 0) for s in states),
+        state_bytes=sum(int(s.get("memoryUsedBytes") or 0) for s in states),
+    )
+
+
+def _intake(report: Progress) -> dict[str, int]:
+    """Sums of the counts that the query's scans observed."""
+    sums: dict[str, int] = {}
+    for name, metrics in (report.get("observedMetrics") or {}).items():
+        if name == OUTPUT_METRIC:
+            continue
+        for metric, value in metrics.items():
+            if metric in ("arrived", "kept", "malformed") and value is not None:
+                sums[metric] = sums.get(metric, 0) + int(value)
+    return sums
+
+
+def _rows_out(report: Progress) -> int:
+    output = (report.get("observedMetrics") or {}).get(OUTPUT_METRIC)
+    if output is not None:
+        return int(output.get("rows") or 0)
+    return max(0, int((report.get("sink") or {}).get("numOutputRows") or 0))
+
+
+def _watermark(times: Mapping[str, Any]) -> str:
+    """The watermark; Spark starts it at the epoch, which says nothing yet."""
+    mark = str(times.get("watermark") or "")
+    return "" if mark.startswith("1970-01-01T00:00:00") else mark
+
+
+def _seconds(timestamp: str) -> float:
+    return datetime.fromisoformat(timestamp).timestamp()

@@ -1,0 +1,289 @@
+"""Runs a physical plan: starts its queries, watches them, stops them cleanly, reports."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streamq.compiler.ir.physical import PhysicalPlan, PhysicalQuery
+from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.source import NO_SPAN
+from streamq.runtime import checkpoint
+from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
+from streamq.runtime.preflight import output_taken
+from streamq.runtime.run import RunListener, RunOptions, SilentListener
+from streamq.runtime.spark.emit import EmitContext, build_frame
+from streamq.runtime.spark.errors import silence_python_loggers, to_diagnostic
+from streamq.runtime.spark.functions import register_functions
+from streamq.runtime.spark.java import JavaNotFound
+from streamq.runtime.spark.progress import ProgressReader
+from streamq.runtime.spark.session import create_session
+from streamq.runtime.spark.sinks import RowFeed, SinkContext, start_query
+
+POLL_SECONDS = 0.2
+
+
+@dataclass(slots=True)
+class _Running:
+    """A started query and what is known of it so far."""
+
+    plan: PhysicalQuery
+    handle: StreamingQuery
+    reader: ProgressReader
+    totals: QueryTotals
+    done: bool = False
+
+
+@dataclass(slots=True)
+class _Run:
+    """The state of one run."""
+
+    options: RunOptions
+    listener: RunListener
+    stop: threading.Event
+    functions: tuple[str, ...]
+    feed: RowFeed = field(default_factory=RowFeed)
+    running: list[_Running] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    memory: dict[str, list[ResultRows]] = field(default_factory=dict)
+    shown: int = 0
+
+    def watch(self, began: float) -> str:
+        """Follows the queries until the run ends; returns why it ended."""
+        while True:
+            for one in self.running:
+                self._follow(one)
+            seconds = time.monotonic() - began
+            self.listener.tick(seconds)
+            if self.stop.is_set():
+                return "signal"
+            if self.diagnostics:
+                return "failed"
+            if all(one.done for one in self.running):
+                return "finished"
+            if self.options.limit is not None and self._rows_out() >= self.options.limit:
+                return "limit"
+            if self.options.duration_s is not None and seconds >= self.options.duration_s:
+                return "duration"
+            self.stop.wait(self._pause(seconds))
+
+    def finish(self) -> None:
+        """Stops what still runs and takes in the last reports."""
+        self.feed.stopping.set()
+        for one in self.running:
+            one.handle.stop()
+        for one in self.running:
+            self._take_samples(one)
+
+    def _follow(self, one: _Running) -> None:
+        if one.done:
+            return
+        active = one.handle.isActive
+        self._take_samples(one)
+        if active:
+            return
+        one.done = True
+        error = self.feed.failures.get(one.plan.name) or one.handle.exception()
+        if error is not None and not self.stop.is_set():
+            self.diagnostics.append(_diagnostic(error, one.plan, self.functions))
+
+    def _take_samples(self, one: _Running) -> None:
+        for sample in one.reader.read():
+            one.totals = one.totals.plus(sample)
+            self.listener.sample(sample, one.totals)
+            rows = self.feed.take(one.plan, sample.batch, sample.rows_out)
+            if rows is not None:
+                self._deliver(one.plan, rows)
+
+    def _deliver(self, query: PhysicalQuery, rows: ResultRows) -> None:
+        if query.sink.connector == "memory":
+            self.memory.setdefault(query.name, []).append(rows)
+            return
+        if self.options.limit is not None:
+            left = max(0, self.options.limit - self.shown)
+            rows = replace(rows, rows=rows.rows[:left])
+        self.shown += len(rows.rows)
+        if rows.rows:
+            self.listener.rows(rows)
+
+    def _rows_out(self) -> int:
+        return sum(one.totals.rows_out for one in self.running)
+
+    def _pause(self, seconds: float) -> float:
+        if self.options.duration_s is None:
+            return POLL_SECONDS
+        return max(0.0, min(POLL_SECONDS, self.options.duration_s - seconds))
+
+
+def run_plan(
+    plan: PhysicalPlan,
+    options: RunOptions,
+    listener: RunListener | None = None,
+    *,
+    session: SparkSession | None = None,
+) -> RunReport:
+    """Runs the plan's queries until they end, fail, or the options or a signal say stop.
+
+    Problems of the program or its surroundings come back as the report's diagnostics. A session
+    that is passed in is left running. SIGINT and SIGTERM end the run cleanly where this is called
+    from the main thread.
+    """
+    queries = tuple(q for q in plan.queries if not options.queries or q.name in options.queries)
+    with ExitStack() as stack:
+        root = _checkpoint_root(options, stack)
+        problems = _before_start(queries, root, plan.base_dir)
+        if problems:
+            return RunReport("failed", 0.0, diagnostics=problems)
+        stop = threading.Event()
+        stack.enter_context(_signals(stop))
+        run = _Run(options, listener or SilentListener(), stop, _function_names(plan))
+        try:
+            spark = session or _own_session(run, plan, stack)
+            silence_python_loggers()
+            _start_all(run, plan, queries, spark, root)
+        except Abort as abort:
+            run.diagnostics.append(abort.diagnostic)
+        began = time.monotonic()
+        ended_by = "failed"
+        try:
+            if not run.diagnostics:
+                run.listener.started(tuple(q.name for q in queries))
+                ended_by = run.watch(began)
+        except KeyboardInterrupt:
+            ended_by = "signal"
+        finally:
+            run.finish()
+        return RunReport(
+            ended_by, time.monotonic() - began, tuple(one.totals for one in run.running),
+            tuple(run.diagnostics), {name: tuple(rows) for name, rows in run.memory.items()},
+        )
+
+
+def _own_session(run: _Run, plan: PhysicalPlan, stack: ExitStack) -> SparkSession:
+    """A session that ends with the run; Abort with SQ0802 where no Java is found."""
+    settings = dict(plan.settings)
+    partitions = settings.pop("shuffle_partitions", None)
+    if partitions is not None:
+        settings["spark.sql.shuffle.partitions"] = partitions
+    run.listener.preparing()
+    try:
+        spark = create_session(
+            settings, app="streamq", fast_start=run.options.fast_start,
+            log_file=run.options.log_file,
+        )
+    except JavaNotFound as missing:
+        raise Abort(
+            Diagnostic("SQ0802", str(missing), NO_SPAN, help=missing.help, notes=missing.seen)
+        ) from missing
+    stack.callback(spark.stop)
+    # Spark installs a handler of its own for SIGINT when it starts.
+    stack.enter_context(_signals(run.stop))
+    return spark
+
+
+def _checkpoint_root(options: RunOptions, stack: ExitStack) -> Path:
+    if options.checkpoint is not None:
+        return options.checkpoint.absolute()
+    root = Path(tempfile.mkdtemp(prefix="streamq-"))
+    stack.callback(shutil.rmtree, root, ignore_errors=True)
+    return root
+
+
+def _before_start(
+    queries: tuple[PhysicalQuery, ...], root: Path, base_dir: str
+) -> tuple[Diagnostic, ...]:
+    """What forbids the start: a checkpoint of another plan, an output folder of another run."""
+    found: list[Diagnostic] = []
+    for query in queries:
+        directory = root / query.name
+        if (foreign := checkpoint.check(query, directory)) is not None:
+            found.append(foreign)
+        elif checkpoint.is_new(directory) and (taken := output_taken(query, base_dir)):
+            found.append(taken)
+    return tuple(found)
+
+
+def _start_all(
+    run: _Run, plan: PhysicalPlan, queries: tuple[PhysicalQuery, ...], spark: SparkSession,
+    root: Path,
+) -> None:
+    """Starts every query; Abort at the first that Spark refuses."""
+    register_functions(spark, plan.functions, plan.base_dir)
+    trigger = _trigger(run.options, plan)
+    for query in queries:
+        directory = root / query.name
+        checkpoint.record(query, directory)
+        try:
+            frame = build_frame(query, EmitContext(spark, plan.base_dir, directory))
+            handle = start_query(
+                query, frame,
+                SinkContext(
+                    directory, trigger, _rows_shown(run.options), run.feed, plan.base_dir
+                ),
+            )
+        except Abort:
+            raise
+        except Exception as error:
+            raise Abort(to_diagnostic(error, query, _function_names(plan))) from error
+        run.running.append(
+            _Running(query, handle, ProgressReader(handle, query.name), QueryTotals(query.name))
+        )
+
+
+def _rows_shown(options: RunOptions) -> int:
+    """Rows of a batch that a console gets: with a limit on the run, up to that many."""
+    return options.rows_per_batch if options.limit is None else options.limit
+
+
+def _trigger(options: RunOptions, plan: PhysicalPlan) -> dict[str, Any]:
+    if options.once:
+        return {"availableNow": True}
+    interval = options.trigger_ms
+    if interval is None:
+        interval = int(dict(plan.settings).get("trigger_interval", 0))
+    return {"processingTime": f"{interval} milliseconds"}
+
+
+def _function_names(plan: PhysicalPlan) -> tuple[str, ...]:
+    return tuple(function.name for function in plan.functions)
+
+
+def _diagnostic(
+    error: BaseException, query: PhysicalQuery, functions: tuple[str, ...]
+) -> Diagnostic:
+    if isinstance(error, Abort):
+        return error.diagnostic
+    return to_diagnostic(error, query, functions)
+
+
+@contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM set the event; a second one breaks off at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {sig: signal.getsignal(sig) for sig in (signal.SIGINT, signal.SIGTERM)}
+
+    def request(number: int, frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    for sig in before:
+        signal.signal(sig, request)
+    try:
+        yield
+    finally:
+        for sig, handler in before.items():
+            signal.signal(sig, handler)

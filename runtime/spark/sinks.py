@@ -1,0 +1,196 @@
+"""Connectors that write: starts the streaming query of each sink and collects what consoles show."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from streamq.compiler.ir.physical import OptionValue, PhysicalQuery
+from streamq.dsl.diagnostics import Abort, Diagnostic, InternalError
+from streamq.runtime.metrics import ResultRows
+from streamq.runtime.paths import is_remote, resolve
+
+OUTPUT_METRIC = "streamq.output"
+"""Name under which the rows that reach a sink are observed, where Spark does not count them."""
+
+MEMORY_ROWS = 1_000_000
+"""Rows that a memory sink keeps at most: it is for tests, everything lies in this process."""
+
+_ROW_IN_PARTITION = "(monotonically_increasing_id() & 8589934591)"
+
+WRITER_OPTIONS: dict[str, str] = {
+    "header": "header",
+    "delimiter": "sep",
+    "quote": "quote",
+    "escape": "escape",
+    "encoding": "encoding",
+    "null_value": "nullValue",
+    "timestamp_format": "timestampFormat",
+    "date_format": "dateFormat",
+    "compression": "compression",
+}
+"""Options of the ``file`` sink that Spark has under another name."""
+
+
+class StopRequested(Exception):
+    """Raised in a batch function so that a query ends without waiting for the batch."""
+
+
+@dataclass(slots=True)
+class RowFeed:
+    """Rows on their way from Spark's callback threads to the thread that shows them.
+
+    A batch that Spark repeats replaces its first try. ``stopping`` makes batch functions give up;
+    ``failures`` keeps the real error of a batch, which Spark would wrap beyond recognition.
+    """
+
+    stopping: threading.Event = field(default_factory=threading.Event)
+    failures: dict[str, BaseException] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _batches: dict[str, dict[int, pa.Table]] = field(default_factory=dict)
+    _kept: dict[str, int] = field(default_factory=dict)
+
+    def put(self, query: str, batch: int, table: pa.Table) -> None:
+        with self._lock:
+            self._batches.setdefault(query, {})[batch] = table
+
+    def take(self, query: PhysicalQuery, batch: int, total: int) -> ResultRows | None:
+        """The rows of a batch that Spark has reported as done; None where it sent none."""
+        with self._lock:
+            table = self._batches.get(query.name, {}).pop(batch, None)
+        if table is None or table.num_rows == 0:
+            return None
+        columns = [column.to_pylist() for column in table.columns]
+        return ResultRows(
+            query.name, batch, tuple(table.column_names), tuple(zip(*columns, strict=True)),
+            max(total, table.num_rows), query.mode == "update", query.keys,
+        )
+
+    def count(self, query: str, rows: int) -> int:
+        """Adds to the number of rows that a memory sink keeps; returns the new number."""
+        with self._lock:
+            self._kept[query] = self._kept.get(query, 0) + rows
+            return self._kept[query]
+
+
+@dataclass(frozen=True, slots=True)
+class SinkContext:
+    """``checkpoint``: the folder of this query. ``trigger``: arguments of Spark's ``trigger``."""
+
+    checkpoint: Path
+    trigger: dict[str, Any]
+    rows_per_batch: int
+    feed: RowFeed
+    base_dir: str = ""
+
+
+def start_query(query: PhysicalQuery, frame: DataFrame, context: SinkContext) -> StreamingQuery:
+    """Starts the query into its sink; Abort with SQ0806 where a folder cannot be made."""
+    sink = query.sink
+    match sink.connector:
+        case "console":
+            limit = _rows(sink.options, context.rows_per_batch)
+            writer = _writer(query, _observed(frame), context)
+            return writer.foreachBatch(_batch_function(query, context.feed, limit)).start()
+        case "memory":
+            writer = _writer(query, _observed(frame), context)
+            return writer.foreachBatch(_batch_function(query, context.feed, None)).start()
+        case "noop":
+            return _writer(query, frame, context).format("noop").start()
+        case "file":
+            return _file_writer(query, _writer(query, _observed(frame), context), context).start()
+        case _:
+            raise InternalError(f"{query.name}: no Spark sink for connector {sink.connector!r}")
+
+
+def _writer(query: PhysicalQuery, frame: DataFrame, context: SinkContext) -> DataStreamWriter:
+    return (
+        frame.writeStream.queryName(query.name)
+        .outputMode(query.mode)
+        .option("checkpointLocation", str(context.checkpoint))
+        .trigger(**context.trigger)
+    )
+
+
+def _observed(frame: DataFrame) -> DataFrame:
+    return frame.observe(OUTPUT_METRIC, F.expr("count(1)").alias("rows"))
+
+
+def _file_writer(
+    query: PhysicalQuery, writer: DataStreamWriter, context: SinkContext
+) -> DataStreamWriter:
+    options = dict(query.sink.options)
+    path = resolve(context.base_dir, str(options["path"]))
+    if not is_remote(path):
+        _make_folder(query, Path(path))
+    writer = writer.format(str(options["format"])).option("path", path)
+    for name, key in WRITER_OPTIONS.items():
+        if (value := options.get(name)) is not None:
+            writer = writer.option(key, value)
+    columns = [c.strip() for c in str(options.get("partition_by") or "").split(",") if c.strip()]
+    return writer.partitionBy(*columns) if columns else writer
+
+
+def _make_folder(query: PhysicalQuery, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Abort(
+            Diagnostic(
+                "SQ0806", f"output folder `{folder}` of query `{query.name}` cannot be made",
+                query.sink.origin, help="choose a folder that you may write to",
+                notes=((error.strerror or str(error)).lower(),),
+            )
+        ) from error
+
+
+def _batch_function(
+    query: PhysicalQuery, feed: RowFeed, limit: int | None
+) -> Callable[[DataFrame, int], None]:
+    """Brings a batch's rows, or the first ``limit`` of each partition, into this process.
+
+    A plain ``limit`` would leave partitions unread and so lose their state: the row's number within
+    its partition is filtered instead, which reads everything and keeps little.
+    """
+
+    def take_batch(batch: DataFrame, batch_id: int) -> None:
+        if feed.stopping.is_set():
+            raise StopRequested
+        shown = batch if limit is None else batch.where(f"{_ROW_IN_PARTITION} < {limit}")
+        try:
+            table = shown.toArrow()
+        except Exception as error:
+            if feed.stopping.is_set():
+                # Spark matches the text of an interrupted callback against a pattern that
+                # overflows the stack on long texts; a short error without context avoids it.
+                raise StopRequested from None
+            feed.failures[query.name] = error
+            raise
+        if limit is None and feed.count(query.name, table.num_rows) > MEMORY_ROWS:
+            feed.failures[query.name] = Abort(_memory_full(query))
+            raise StopRequested
+        feed.put(query.name, batch_id, table if limit is None else table.slice(0, limit))
+
+    return take_batch
+
+
+def _memory_full(query: PhysicalQuery) -> Diagnostic:
+    return Diagnostic(
+        "SQ0806", f"the memory sink of query `{query.name}` is full", query.sink.origin,
+        help="use connector 'file' for results of this size",
+        notes=(f"it keeps at most {MEMORY_ROWS} rows",),
+    )
+
+
+def _rows(options: tuple[tuple[str, OptionValue], ...], default: int) -> int:
+    value = dict(options).get("rows")
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
