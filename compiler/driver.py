@@ -78,7 +78,7 @@ def _compile(
     statements = resolve_includes(source, sources, sink, read_text)
     if sink.has_errors:
         return CompileResult(sources, sink.sorted())
-    context = BindContext(sink)
+    context = BindContext(sink, source.name)
     logical = bind_program(statements, context)
     if sink.has_errors:
         sink.extend(context.refusals)

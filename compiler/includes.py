@@ -18,42 +18,42 @@ def resolve_includes(
     """Parses the program and, in place of each INCLUDE, the file it names.
 
     Paths are relative to the including file and must stay inside the program's folder. A file included
-    twice counts once.
+    twice counts once. ``read_text`` gets paths relative to the program's folder; files are shown by
+    the path that the program's own name leads to.
     """
-    return _Includer(sources, sink, read_text).expand(source, ("",), {"": source.name})
+    return _Includer(sources, sink, read_text, source.name).expand(source, ())
 
 
 class _Includer:
     """Holds what the recursion shares; paths are relative to the program's folder."""
 
     def __init__(
-        self, sources: SourceMap, sink: DiagnosticSink, read_text: Callable[[str], str] | None
+        self, sources: SourceMap, sink: DiagnosticSink, read_text: Callable[[str], str] | None,
+        program: str,
     ) -> None:
         self.sources, self.sink, self.read_text = sources, sink, read_text
+        self.folder, self.program = posixpath.split(program.replace("\\", "/"))
         self.done: set[str] = set()
 
-    def expand(
-        self, source: SourceFile, chain: tuple[str, ...], names: dict[str, str]
-    ) -> tuple[ast.Statement, ...]:
+    def expand(self, source: SourceFile, chain: tuple[str, ...]) -> tuple[ast.Statement, ...]:
+        """``chain``: the included files that lead here, outermost first."""
         program = parse_program(self.sources.add(source), self.sink)
         statements: list[ast.Statement] = []
         for node in program.statements:
             if isinstance(node, ast.Include):
-                statements.extend(self._include(node, chain, names))
+                statements.extend(self._include(node, chain))
             else:
                 statements.append(node)
         return tuple(statements)
 
-    def _include(
-        self, node: ast.Include, chain: tuple[str, ...], names: dict[str, str]
-    ) -> tuple[ast.Statement, ...]:
-        folder = posixpath.dirname(chain[-1])
+    def _include(self, node: ast.Include, chain: tuple[str, ...]) -> tuple[ast.Statement, ...]:
+        folder = posixpath.dirname(chain[-1]) if chain else ""
         path = posixpath.normpath(posixpath.join(folder, node.path.replace("\\", "/")))
         if path.startswith(("../", "/")) or path == ".." or ":" in path:
             return self._fail("SQ0002", f"'{node.path}' leaves the program's folder", node.span,
                               "keep included files beside the program or below it")
-        if path in chain or path == names[""]:
-            cycle = " -> ".join([*(names.get(c, c) for c in chain), path])
+        if path in chain or path == self.program:
+            cycle = " -> ".join((self.program, *chain, path))
             return self._fail("SQ0003", f"'{node.path}' includes itself", node.span,
                               "remove one of the INCLUDEs", f"the cycle is {cycle}")
         if path in self.done:
@@ -67,7 +67,7 @@ class _Includer:
             return self._fail("SQ0001", f"'{node.path}' cannot be read", node.span,
                               "check the path; it is relative to this file", reason)
         self.done.add(path)
-        return self.expand(SourceFile(path, text), (*chain, path), {**names, path: path})
+        return self.expand(SourceFile(posixpath.join(self.folder, path), text), (*chain, path))
 
     def _fail(
         self, code: str, message: str, span: Span, help_: str, note: str = ""

@@ -75,7 +75,11 @@ def text_duration(b: Build, span: Span, text: Token, unit: Token | None) -> ast.
             help = "write INTERVAL '5' SECOND or INTERVAL '1 day 2 hours'"
             b.report("SQ0107", f"`{shorten(value)}` is not a length of time", at, help)
             return b.duration(Decimal(1), "SECOND", span)
-        name = part.group(2).upper() or (unit.text.upper() if unit else "SECOND")
+        name = part.group(2).upper() or (unit.text.upper() if unit else "")
+        if not name:
+            help = f"write INTERVAL '{value}' SECOND"
+            b.report("SQ0105", "INTERVAL needs a unit of time", span, help)
+            return b.duration(Decimal(1), "SECOND", span)
         if name not in UNITS:
             unknown_unit(b, part.group(2), at)
             name = "SECOND"

@@ -56,6 +56,7 @@ CODES: dict[str, str] = {
     "SQ0704": "unknown connector",
     "SQ0705": "path does not exist",
     "SQ0706": "CREATE FUNCTION target is not valid",
+    "SQ0707": "column does not fit its source",
     "SQ0801": "run failed in Spark",
     "SQ0802": "Java not found",
     "SQ0803": "column is not in the data",

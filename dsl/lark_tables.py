@@ -1,8 +1,13 @@
-"""Lark at work: ``grammar.lark`` in, plain LALR tables out. Only needed to make the tables."""
+"""Lark at work: ``grammar.lark`` in, plain LALR tables out.
+
+``python -m streamq.dsl.lark_tables`` writes ``tables.json``. Nothing here is needed to parse.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from lark import Lark
@@ -10,7 +15,10 @@ from lark.grammar import Rule, Symbol, Terminal
 from lark.lexer import Lexer, TerminalDef
 from lark.load_grammar import PatternStr
 
-from streamq.dsl.tables import ABSENT
+from streamq.dsl.tables import ABSENT, STORED
+
+GRAMMAR = Path(__file__).with_name("grammar.lark")
+STARTS = ("statement", "expr", "type")
 
 
 class _NoLexer(Lexer):
@@ -23,13 +31,16 @@ class _NoLexer(Lexer):
         return iter(())
 
 
-def lark_tables(grammar: str, starts: Sequence[str]) -> dict[str, object]:
-    """Rules, rows, start and end states of a grammar (see ``tables.ParseTables``)."""
+def make_tables() -> dict[str, object]:
+    """The tables of ``grammar.lark`` as plain data, numbered so that they are equal in each run.
+
+    Raises lark's GrammarError where the grammar is not LALR(1).
+    """
     lark = Lark(
-        grammar,
+        GRAMMAR.read_text(encoding="utf-8"),
         parser="lalr",
         lexer=_NoLexer,
-        start=list(starts),
+        start=list(STARTS),
         maybe_placeholders=True,
         strict=True,
     )
@@ -38,17 +49,17 @@ def lark_tables(grammar: str, starts: Sequence[str]) -> dict[str, object]:
     names = {t.name: t.pattern.value for t in lark.terminals if isinstance(t.pattern, PatternStr)}
     rules: list[Rule] = [Rule.deserialize(memo[k], memo) for k in memo if "origin" in memo[k]]
     rule_keys = [k for k in memo if "origin" in memo[k]]
-    return _numbered(table, names, dict(zip(rule_keys, rules, strict=True)), starts)
+    return _numbered(table, names, dict(zip(rule_keys, rules, strict=True)))
 
 
 def _numbered(
-    table: dict[str, Any], names: dict[str, str], rules: dict[int, Rule], starts: Sequence[str]
+    table: dict[str, Any], names: dict[str, str], rules: dict[int, Rule]
 ) -> dict[str, object]:
     """Renumbers states breadth first by symbol, rules by text: Lark's numbers vary by run."""
     tokens: dict[int, str] = table["tokens"]
     order = sorted(rules, key=lambda k: (str(rules[k]), rules[k].alias or ""))
     rule_number = {key: number for number, key in enumerate(order)}
-    queue = [table["start_states"][start] for start in starts]
+    queue = [table["start_states"][start] for start in STARTS]
     state_number = {state: number for number, state in enumerate(queue)}
     rows: list[dict[str, int]] = []
     for state in queue:
@@ -64,8 +75,8 @@ def _numbered(
         rows.append(row)
     origins = {str(rule.origin.name) for rule in rules.values()}
     return {
-        "start_states": {s: state_number[table["start_states"][s]] for s in starts},
-        "end_states": {s: state_number[table["end_states"][s]] for s in starts},
+        "start_states": {s: state_number[table["start_states"][s]] for s in STARTS},
+        "end_states": {s: state_number[table["end_states"][s]] for s in STARTS},
         "terminals": sorted({name for row in rows for name in row} - origins),
         "rules": [_rule(rules[key]) for key in order],
         "rows": rows,
@@ -101,3 +112,23 @@ def _dropped(symbol: Symbol) -> bool:
 
 def _is_spliced(symbol: Symbol) -> bool:
     return not symbol.is_term and symbol.name.startswith("_")
+
+
+def tables_text(tables: dict[str, object]) -> str:
+    """The text of ``tables.json``: one rule and one state a line, so that changes can be read."""
+    parts = []
+    for key, value in tables.items():
+        if isinstance(value, list) and key in ("rules", "rows"):
+            text = "[\n" + ",\n".join(_compact(item) for item in value) + "\n]"
+        else:
+            text = _compact(value)
+        parts.append(f'"{key}": {text}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+if __name__ == "__main__":
+    Path(STORED).write_text(tables_text(make_tables()), encoding="utf-8")

@@ -16,7 +16,7 @@ from streamq.dsl.diagnostics import Abort, CompileFailed, Diagnostic, Diagnostic
 from streamq.dsl.lexer import Token, tokenize
 from streamq.dsl.machine import Grammar, Machine, Rejected
 from streamq.dsl.source import SourceFile, SourceMap, Span
-from streamq.dsl.syntax_errors import syntax_error
+from streamq.dsl.syntax_errors import MISSING_SEMICOLON, syntax_error
 from streamq.dsl.tables import load_tables
 from streamq.dsl.types import Type
 
@@ -46,39 +46,45 @@ def parse_program(source: SourceFile, sink: DiagnosticSink) -> ast.Program:
     statements: list[ast.Statement] = []
     if lexed is not None:
         build = Build(source.name, sink)
-        skipped = iter([*lexed.errors, len(source.text) + 1])
-        error_at = next(skipped)
         wrong = 0
-        for tokens in split_statements(lexed.tokens):
-            spoiled = False
-            while error_at < tokens[-1].end:
-                spoiled = True
-                error_at = next(skipped)
-            outcome = _parse(tokens, "statement", build)
-            if not isinstance(outcome, Diagnostic):
-                statements.append(outcome)
-            elif not spoiled:
-                sink.add(outcome)
+        for tokens, stretch in split_statements(lexed.tokens, len(source.text)):
+            outcomes = _parse_statements(tokens, build)
+            statements.extend(o for o in outcomes if isinstance(o, ast.Statement))
+            errors = [o for o in outcomes if isinstance(o, Diagnostic)]
+            # Where a token was left out the rest of the statement means little.
+            if errors and not any(error in stretch for error in lexed.errors):
+                sink.extend(errors)
                 wrong += 1
                 if wrong == MAX_ERRORS or (wrong == MAX_HOPELESS and not statements):
-                    sink.add(_given_up(outcome, wrong))
+                    sink.add(_given_up(errors[-1], wrong))
                     break
     whole = Span(source.name, 0, len(source.text))
     return ast.Program(statements=tuple(statements), span=whole)
 
 
-def split_statements(tokens: Sequence[Token]) -> list[Sequence[Token]]:
-    """The tokens between ``;`` signs; empty statements are dropped."""
-    statements: list[Sequence[Token]] = []
-    start = 0
+def split_statements(tokens: list[Token], end: int) -> list[tuple[list[Token], range]]:
+    """The tokens between ``;`` signs, with the offsets they stretch over; empty ones are dropped."""
+    statements: list[tuple[list[Token], range]] = []
+    first = offset = 0
     for index, token in enumerate(tokens):
         if token.kind == ";":
-            if index > start:
-                statements.append(tokens[start:index])
-            start = index + 1
-    if start < len(tokens):
-        statements.append(tokens[start:])
+            if index > first:
+                statements.append((tokens[first:index], range(offset, token.end)))
+            first, offset = index + 1, token.end
+    if first < len(tokens):
+        statements.append((tokens[first:], range(offset, end)))
     return statements
+
+
+def _parse_statements(tokens: list[Token], build: Build) -> list[ast.Statement | Diagnostic]:
+    """The statement of the tokens; more than one outcome where a ``;`` is missing."""
+    outcomes: list[ast.Statement | Diagnostic] = []
+    while True:
+        outcome = _parse(tokens, "statement", build)
+        outcomes.append(outcome)
+        if not isinstance(outcome, Diagnostic) or outcome.help != MISSING_SEMICOLON:
+            return outcomes
+        tokens = [token for token in tokens if token.start >= outcome.span.start]
 
 
 def parse_expression(text: str) -> ast.Expr:
@@ -107,12 +113,16 @@ def _parse_alone(text: str, start: str) -> Any:
 def _parse(tokens: Sequence[Token], start: str, build: Build) -> Any:
     """The value of the tokens, or the diagnostic that says why there is none."""
     grammar = load_grammar()
+
+    def before(index: int) -> Machine:
+        machine = Machine(grammar, start, Build(build.file, DiagnosticSink()))
+        for number in range(index):
+            machine.feed(tokens, number)
+        return machine
+
     try:
         return Machine(grammar, start, build).run(tokens)
     except Rejected as rejected:
-        before = Machine(grammar, start, Build(build.file, DiagnosticSink()))
-        for index in range(rejected.index):
-            before.feed(tokens, index)
         return syntax_error(before, tokens, rejected.index, build.file)
     except Abort as abort:
         return abort.diagnostic

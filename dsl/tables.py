@@ -1,8 +1,7 @@
 """The parse tables: made by Lark from ``grammar.lark``, kept in ``tables.json``.
 
-Making them takes most of a second, reading them a few milliseconds. The file carries the hash of
-the grammar it was made from; where that does not fit (someone is changing the grammar) the tables
-are made anew in memory. ``python -m streamq.dsl.tables`` writes the file.
+Making them takes most of a second, reading them a few milliseconds. ``lark_tables`` makes them
+and writes the file; a test holds the file against the grammar.
 """
 
 from __future__ import annotations
@@ -10,13 +9,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
-from pathlib import Path
+from os.path import dirname, join
 from typing import NamedTuple
 
-GRAMMAR = Path(__file__).with_name("grammar.lark")
-STORED = Path(__file__).with_name("tables.json")
-STARTS = ("statement", "expr", "type")
+STORED = join(dirname(__file__), "tables.json")
 END = "$END"
 ABSENT = -1_000
 
@@ -55,11 +51,15 @@ class ParseTables:
 
 @cache
 def load_tables() -> ParseTables:
-    """The tables of the grammar next to this file."""
-    grammar = GRAMMAR.read_text(encoding="utf-8")
-    stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
-    if stored.get("grammar") != grammar_hash(grammar):
-        stored = make_tables(grammar)
+    """The stored tables; where the file is missing they are made anew."""
+    try:
+        with open(STORED, encoding="utf-8") as file:
+            stored = json.load(file)
+    except FileNotFoundError:
+        # Imported here: a run with stored tables must not pay for Lark.
+        from streamq.dsl.lark_tables import make_tables
+
+        stored = make_tables()
     return ParseTables(
         rules=tuple(_rule(*rule) for rule in stored["rules"]),
         rows=tuple(stored["rows"]),
@@ -73,39 +73,3 @@ def _rule(origin: str, size: int, action: str | None, picks: list[int]) -> Rule:
     is_unit = action is None and size == 1
     is_plain = all(pick >= 0 for pick in picks)
     return Rule(origin, size, action, tuple(picks), is_unit, is_plain)
-
-
-def grammar_hash(grammar: str) -> str:
-    return sha256(grammar.encode()).hexdigest()
-
-
-def make_tables(grammar: str) -> dict[str, object]:
-    """The tables as plain data, numbered so that equal grammars give equal tables.
-
-    Raises lark's GrammarError where the grammar is not LALR(1).
-    """
-    # Imported here: a run with stored tables must not pay for Lark.
-    from streamq.dsl.lark_tables import lark_tables
-
-    return {"grammar": grammar_hash(grammar), **lark_tables(grammar, STARTS)}
-
-
-def write_tables() -> None:
-    """Makes ``tables.json`` anew; one rule and one state a line, so that changes can be read."""
-    tables = make_tables(GRAMMAR.read_text(encoding="utf-8"))
-    STORED.write_text(tables_text(tables), encoding="utf-8")
-
-
-def tables_text(tables: dict[str, object]) -> str:
-    parts = []
-    for key, value in tables.items():
-        compact = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        if isinstance(value, list) and key in ("rules", "rows"):
-            lines = (json.dumps(v, ensure_ascii=False, separators=(",", ":")) for v in value)
-            compact = "[\n" + ",\n".join(lines) + "\n]"
-        parts.append(f'"{key}": {compact}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-if __name__ == "__main__":
-    write_tables()

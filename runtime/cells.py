@@ -14,7 +14,7 @@ LONGEST = 60
 """Characters of a text or nested value that a table shows."""
 
 
-def cell_text(value: Cell) -> str:
+def cell_text(value: Cell, longest: int = LONGEST) -> str:
     """A value as a table shows it: NULL, plain numbers, times in UTC without a zone."""
     match value:
         case None:
@@ -27,11 +27,11 @@ def cell_text(value: Cell) -> str:
             text = value.strftime("%Y-%m-%d %H:%M:%S")
             return f"{text}.{value.microsecond:06d}".rstrip("0") if value.microsecond else text
         case bytes():
-            return _short(f"X'{value.hex().upper()}'")
+            return _short(f"X'{value.hex().upper()}'", longest)
         case dict() | list() | tuple():
-            return _short(json.dumps(json_cell(value), ensure_ascii=False))
+            return _short(json.dumps(json_cell(value), ensure_ascii=False), longest)
         case _:
-            return _short(str(value).replace("\n", "⏎"))
+            return _short(str(value).replace("\n", "⏎"), longest)
 
 
 def json_cell(value: Cell) -> object:
@@ -68,5 +68,5 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,8 +1,8 @@
 """Whether a checkpoint belongs to a query: a fingerprint of the plan is kept beside it.
 
 Spark accepts a changed window on old state without a word, so the comparison is ours. What may
-change between two runs is left out: the numbers of the shedders, latency goals, and the options that
-only tune how fast a source is read.
+change between two runs is left out: the numbers of the shedders, latency goals, and the options
+that only tune how fast a source is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from streamq.dsl.diagnostics import Diagnostic
 
 FILE_NAME = "streamq.json"
 VERSION = 1
-_TUNING = frozenset({"max_files_per_trigger", "max_bytes_per_trigger", "max_rows_per_trigger"})
+_TUNING = frozenset({"max_files_per_trigger", "max_bytes_per_trigger", "max_events_per_trigger"})
 
 
 def fingerprint(query: PhysicalQuery) -> dict[str, str]:

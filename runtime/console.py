@@ -14,9 +14,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import SourceMap
-from streamq.runtime.cells import cell_text, is_number, json_cell
+from streamq.runtime.cells import LONGEST, cell_text, is_number, json_cell
 from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows, RunReport
 from streamq.runtime.run import SilentListener
 
@@ -99,7 +98,7 @@ class LiveListener(_Views):
 
     def tick(self, seconds: float) -> None:
         note = Text(f"{seconds:.0f} s · Ctrl-C stops", style="dim")
-        self._live.update(Group(progress_table(self.views), note))
+        self._live.update(Group(progress_table(self.views, self._console.width), note))
 
 
 class PlainListener(_Views):
@@ -150,7 +149,7 @@ class QuietListener(SilentListener):
 
 
 class JsonListener(SilentListener):
-    """One JSON object per line: ``started``, ``sample``, ``rows``; the caller adds the ``summary``."""
+    """One JSON object per line: ``started``, ``sample``, ``rows`` and, at the end, ``summary``."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -196,42 +195,49 @@ def make_console(stream: TextIO | None = None) -> Console:
     return Console(file=stream or sys.stdout, highlight=False, emoji=False, markup=False)
 
 
-def rows_table(rows: ResultRows) -> Table:
+def rows_table(rows: ResultRows) -> Group:
     """A batch of result rows under a title that says how many there are."""
-    count = f"{len(rows.rows)} of {rows.total:,} rows" if len(rows.rows) < rows.total else (
-        f"{rows.total:,} row{'s' if rows.total != 1 else ''}"
-    )
+    count = f"{rows.total:,} row{'s' if rows.total != 1 else ''}"
+    if len(rows.rows) < rows.total:
+        count = f"{len(rows.rows):,} of {count}"
     kind = "changed " if rows.update else ""
-    table = Table(
-        title=f"{rows.query} · batch {rows.batch} · {kind}{count}", title_justify="left",
-        title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, header_style="",
-    )
+    table = _table()
     for index, name in enumerate(rows.columns):
         present = [row[index] for row in rows.rows if row[index] is not None]
         numeric = bool(present) and all(is_number(cell) for cell in present)
         table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+    longest = sys.maxsize if rows.whole else LONGEST
     for row in rows.rows:
-        table.add_row(*(Text(cell_text(cell)) for cell in row))
-    return table
+        table.add_row(*(Text(cell_text(cell, longest)) for cell in row))
+    title = f"{rows.query} · batch {rows.batch} · {kind}{count}"
+    return Group(Text(title, style="bold"), table)
 
 
-def progress_table(views: dict[str, QueryView]) -> Table:
-    """One line per query: what came in, what was kept, how fast, how old."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+def progress_table(views: dict[str, QueryView], width: int = 100) -> Table:
+    """One line per query: what came in, what was kept, how fast, how old.
+
+    Malformed rows have a column where there are any; a narrow screen gets no dates.
+    """
+    malformed = any(view.totals.malformed for view in views.values())
+    table = _table()
     table.add_column("query", no_wrap=True)
-    for name in ("rows in", "kept", "shed", "in/s", "out/s", "batch", "age", "late", "malformed"):
+    names = ["rows in", "kept", "shed", "in/s", "out/s", "batch", "age", "late"]
+    for name in (*names, "malformed") if malformed else names:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("watermark", no_wrap=True)
     for name, view in views.items():
         totals, latest = view.totals, view.latest
         rate_in, rate_out = view.rates()
-        table.add_row(
-            Text(name), f"{totals.rows_in:,}", f"{totals.kept:,}", f"{totals.shed:,}",
-            f"{rate_in:,.0f}", f"{rate_out:,.0f}",
-            _duration(latest.batch_ms) if latest else "",
-            _duration(latest.result_age_ms) if latest else "",
-            f"{totals.late:,}", f"{totals.malformed:,}", short_time(totals.watermark),
-        )
+        watermark = short_time(totals.watermark)
+        cells = [
+            _count(totals.rows_in), _count(totals.kept), _count(totals.shed), _count(rate_in),
+            _count(rate_out), _duration(latest.batch_ms) if latest else "",
+            _duration(latest.result_age_ms) if latest else "", _count(totals.late),
+        ]
+        if malformed:
+            cells.append(_count(totals.malformed))
+        cells.append(watermark if width >= 100 else watermark.partition(" ")[2])
+        table.add_row(Text(name), *cells)
     return table
 
 
@@ -252,26 +258,27 @@ def progress_line(view: QueryView) -> str:
     return ", ".join(parts)
 
 
-def summary_table(report: RunReport) -> Table:
-    """The sums of a run, a line per query."""
-    table = Table(
-        title=f"{_ENDINGS[report.ended_by]} after {report.seconds:.1f} s", title_justify="left",
-        title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False,
-    )
-    table.add_column("query", no_wrap=True)
-    for name in (
-        "rows in", "kept", "shed", "late", "malformed", "rows out", "rows/s", "batches",
-        "worst age", "state rows",
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
+def summary_text(report: RunReport) -> Text:
+    """The sums of a run, two lines per query: where its rows went, and how fast."""
+    lines = [Text(f"{_ENDINGS[report.ended_by]} after {report.seconds:.1f} s", style="bold")]
     seconds = max(report.seconds, 0.001)
     for t in report.totals:
-        table.add_row(
-            Text(t.query), f"{t.rows_in:,}", f"{t.kept:,}", f"{t.shed:,}", f"{t.late:,}",
-            f"{t.malformed:,}", f"{t.rows_out:,}", f"{t.rows_in / seconds:,.0f}",
-            f"{t.batches:,}", _duration(t.worst_age_ms), f"{t.state_rows:,}",
-        )
-    return table
+        went = [f"{t.kept:,} kept", f"{t.shed:,} shed"]
+        if t.malformed:
+            went.append(f"{t.malformed:,} malformed")
+        late = f", {t.late:,} late" if t.late else ""
+        lines.append(Text(f"{t.query}: {t.rows_in:,} rows in = {' + '.join(went)}{late}"))
+        facts = [
+            f"{t.rows_out:,} rows out", f"{t.rows_in / seconds:,.0f} rows/s in",
+            f"{t.batches:,} batch{'es' if t.batches != 1 else ''}",
+            f"worst age {_duration(t.worst_age_ms)}",
+        ]
+        if t.state_rows:
+            facts.append(f"{t.state_rows:,} rows of state")
+        if t.watermark:
+            facts.append(f"watermark {short_time(t.watermark)}")
+        lines.append(Text(f"  {', '.join(facts)}"))
+    return Text("\n").join(lines)
 
 
 def short_time(iso: str) -> str:
@@ -279,13 +286,17 @@ def short_time(iso: str) -> str:
     return iso.replace("T", " ").removesuffix("Z").removesuffix(".000")
 
 
-def show_diagnostics(console: Console, text: str) -> None:
-    """Prints already rendered diagnostics as they are."""
-    console.print(Text.from_ansi(text), soft_wrap=True)
+def _table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="")
 
 
-def has_errors(diagnostics: tuple[Diagnostic, ...]) -> bool:
-    return any(d.severity.value == "error" for d in diagnostics)
+def _count(number: float) -> str:
+    """A number in at most seven characters."""
+    if number < 100_000:
+        return f"{number:,.0f}"
+    if number < 1_000_000:
+        return f"{number / 1e3:.1f}k"
+    return f"{number / 1e6:.2f}M" if number < 1e9 else f"{number / 1e9:.2f}G"
 
 
 def _duration(ms: int) -> str:

@@ -1,4 +1,4 @@
-"""Which columns a data file has: CSV header, first JSON lines, Parquet footer. No Spark, no pyarrow."""
+"""Which columns a data file has: CSV header, first JSON lines, Parquet footer; without Spark."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def columns_of(
     """The columns of a file, or None where it is empty or packed in a way Python does not read.
 
     ``options`` are the connector's (``header``, ``delimiter``, ``quote``, ``encoding``,
-    ``multiline``). OSError and ValueError say why a file could not be read.
+    ``multi_line``). OSError and ValueError say why a file could not be read.
     """
     match data_format:
         case "parquet":
@@ -88,7 +88,7 @@ def _json_columns(
     file: Path, options: Mapping[str, str | int | float | bool]
 ) -> FileColumns | None:
     """All keys of the first lines in order of appearance; lines that are no objects are skipped."""
-    if options.get("multiline"):
+    if options.get("multi_line"):
         return None
     names: dict[str, None] = {}
     seen = 0

@@ -1,4 +1,4 @@
-"""Immutable records of a run: one sample per micro-batch, totals per query, result rows, the report."""
+"""Immutable records of a run: a sample per micro-batch, totals per query, result rows, report."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ class QueryTotals:
 class ResultRows:
     """The rows that a micro-batch sent to a console or memory sink.
 
-    ``rows`` may be the first of ``total``; ``update``: they replace earlier rows of equal ``keys``.
+    ``rows`` may be the first of ``total``; ``update``: they replace earlier rows of equal ``keys``;
+    ``whole``: long values are to be shown uncut.
     """
 
     query: str
@@ -100,6 +101,7 @@ class ResultRows:
     total: int
     update: bool = False
     keys: tuple[str, ...] = ()
+    whole: bool = False
 
     def to_dicts(self) -> list[dict[str, Cell]]:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
@@ -107,10 +109,10 @@ class ResultRows:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """How a run ended. ``ended_by``: ``finished``, ``duration``, ``limit``, ``signal`` or ``failed``.
+    """How a run ended: ``finished``, ``duration``, ``limit``, ``signal`` or ``failed``.
 
-    ``seconds`` counts from the start of the queries, without the start of Spark. ``memory`` holds the
-    rows of memory sinks by query, batch after batch.
+    ``seconds`` counts from the start of the queries, without the start of Spark. ``memory`` holds
+    the rows of memory sinks by query, batch after batch.
     """
 
     ended_by: str

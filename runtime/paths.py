@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from pathlib import Path
 
@@ -47,14 +48,22 @@ def spark_path(path: str) -> str:
     return f"{escaped[:place]}[{escaped[place]}]{escaped[place + 1 :]}"
 
 
-def data_files(path: str) -> Iterator[Path]:
-    """The files that Spark would read under a resolved local path, in name order."""
+def data_files(
+    path: str, options: Mapping[str, str | int | float | bool] | None = None
+) -> Iterator[Path]:
+    """The files that Spark would read under a resolved local path, in name order.
+
+    ``options`` are the connector's: ``glob`` chooses among names, ``recursive`` enters all folders;
+    folders named ``column=value`` are always entered.
+    """
+    given = options or {}
+    pattern, recursive = str(given.get("glob") or "*"), bool(given.get("recursive"))
     roots = [Path(path)] if Path(path).exists() else [Path(p) for p in sorted(glob(path))]
     for root in roots:
         if root.is_file():
             yield root
         else:
-            yield from _walk(root)
+            yield from _walk(root, pattern, recursive)
 
 
 def partition_columns(path: str, file: Path) -> tuple[str, ...]:
@@ -66,11 +75,12 @@ def partition_columns(path: str, file: Path) -> tuple[str, ...]:
     return tuple(part.split("=", 1)[0] for part in parents if "=" in part)
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, pattern: str, recursive: bool) -> Iterator[Path]:
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith(_HIDDEN):
             continue
         if entry.is_dir():
-            yield from _walk(entry)
-        elif entry.is_file():
+            if recursive or "=" in entry.name:
+                yield from _walk(entry, pattern, recursive)
+        elif entry.is_file() and fnmatchcase(entry.name, pattern):
             yield entry

@@ -1,4 +1,4 @@
-"""What can be said about a plan's inputs and outputs before Spark starts: missing paths and columns."""
+"""What is wrong with a plan's inputs and outputs before Spark starts: missing paths and columns."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from streamq.runtime.paths import data_files, exists, is_remote, partition_colum
 
 _FILES_LOOKED_AT = 20
 _METADATA = "_spark_metadata"
+_PARTIAL = "only the first rows were looked at; where the column is absent, NULL is read"
 
 
 def preflight(plan: PhysicalPlan) -> tuple[Diagnostic, ...]:
@@ -86,7 +87,7 @@ def _missing_path(scan: ScanStream | ScanTable, written: str, path: str) -> Diag
         f"path `{written}` does not exist",
         scan.origin,
         label=f"this {kind} reads it",
-        help=hint or "create it, or correct the path; relative ones start from the program's folder",
+        help=hint or "create it, or correct it; relative paths start from the program's folder",
         notes=(f"looked for {path}",),
     )
 
@@ -100,7 +101,7 @@ def _check_columns(
     names: dict[str, None] = {}
     width: int | None = None
     whole, looked = True, 0
-    for file in islice(data_files(path), _FILES_LOOKED_AT):
+    for file in islice(data_files(path, options), _FILES_LOOKED_AT):
         try:
             columns = columns_of(file, data_format, options)
         except (OSError, ValueError, EOFError) as error:
@@ -143,10 +144,7 @@ def _missing_column(
         f"column `{name}` is not in `{written}`",
         scan.origin,
         help=hint or "declare a column that the data has, or correct the path",
-        notes=(
-            f"the data has: {shown}",
-            *(() if certain else ("only the first rows were looked at; NULL is read where it is absent",)),
-        ),
+        notes=(f"the data has: {shown}",) if certain else (f"the data has: {shown}", _PARTIAL),
         severity=Severity.ERROR if certain else Severity.WARNING,
     )
 

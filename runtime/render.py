@@ -1,6 +1,6 @@
 """Diagnostics as text: code, message, place, the source lines with carets, help, notes.
 
-Plain string work without rich, whose import alone takes a good part of what ``streamq check`` may take.
+Plain string work without rich, whose import takes a good part of the time that ``check`` may take.
 """
 
 from __future__ import annotations

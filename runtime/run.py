@@ -1,4 +1,4 @@
-"""What a run is asked for and who hears of it, without Spark: options and the listener's protocol."""
+"""What a run is asked for and who hears of it: options and the listener's protocol."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ class RunOptions:
     """When a run ends, what it runs and where it keeps its place.
 
     ``duration_s``: seconds from the start of the queries. ``once``: take what the sources hold now,
-    then end. ``limit``: end after that many result rows in all. ``queries``: names to run, empty for
-    all. ``checkpoint``: None for one that is removed at the end. ``trigger_ms``: least time between
-    micro-batches; None takes the program's setting. ``rows_per_batch``: rows that a console shows of
-    one batch. ``log_file``: where Spark's own log goes; None drops it.
+    then end. ``limit``: end after that many result rows in all. ``queries``: names to run, empty
+    for all. ``checkpoint``: None for one that is removed at the end. ``trigger_ms``: least time
+    between micro-batches; None takes the program's setting. ``rows_per_batch``: rows that a console
+    shows of one batch; None leaves it to the sink. ``log_file``: where Spark's own log goes; None
+    drops it. ``memory_dir``: holds the input of ``memory`` sources, a folder per source; empty is
+    the program's folder.
     """
 
     duration_s: float | None = None
@@ -26,9 +28,10 @@ class RunOptions:
     queries: tuple[str, ...] = ()
     checkpoint: Path | None = None
     trigger_ms: int | None = None
-    rows_per_batch: int = 20
+    rows_per_batch: int | None = None
     fast_start: bool = False
     log_file: Path | None = None
+    memory_dir: str = ""
 
 
 class RunListener(Protocol):

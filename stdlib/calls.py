@@ -41,7 +41,7 @@ def call_sql(
 
     ``spec`` is the one that matched (``Signature.spec``), since overloads have templates of their
     own. ``result`` is needed for ``{type}`` and ``{named}`` (``'a', x, 'b', y`` after the fields
-    of the result), ``ts`` for ``{ts}``. ``where`` is the condition of an aggregate's FILTER, or empty.
+    of the result), ``ts`` for ``{ts}``. ``where``: the condition of an aggregate's FILTER or empty.
     """
     template = spec.sql or f"{spec.name.lower()}({{args}})"
     if distinct and "{args}" not in template:

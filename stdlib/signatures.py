@@ -150,7 +150,7 @@ def _usage(name: str, parameters: Parameters) -> str:
 def _shown(pattern: Pattern, parameters: Parameters) -> str:
     """A variable that ties no two arguments is shown as its bound."""
     if isinstance(pattern, Variable):
-        every = [p.pattern for p in (*parameters.fixed, *parameters.group)]
+        every = [p.pattern for p in (*parameters.fixed, *parameters.group, *parameters.group)]
         uses = [v.name for p in every for v in variables(p)]
         if uses.count(pattern.name) == 1:
             return label(pattern.bound)

@@ -24,6 +24,7 @@ def bind_call(binder: ExpressionBinder, node: ast.Call) -> Expr:
     """The typed call; unknown names get a suggestion, wrong arguments the signature."""
     own = binder.functions.get(node.name.text.casefold())
     if own is not None:
+        binder.context.used.add(("function", node.name.text.casefold()))
         return _bind_own(binder, node, own)
     spec = lookup(node.name.text)
     if spec is None:
@@ -98,8 +99,18 @@ def _bind_aggregate(
     condition = None
     if node.filter is not None:
         condition = binder.bind_condition(node.filter, "FILTER")
+        inner = next((e for e in ir.walk(condition) if isinstance(e, ir.AggCall)), None)
+        if inner is not None:
+            return binder.context.error(
+                "SQ0404", f"{inner.function} is an aggregate and cannot stand in FILTER",
+                inner.origin, label="an aggregate", help="FILTER tests single rows",
+            )
         if is_unknown(condition):
             return condition
+    if not (args or node.star) and spec.name == "COUNT":
+        return binder.context.error(
+            "SQ0302", "COUNT needs an argument", node.span, help="COUNT(*) counts the rows",
+        )
     matched = match_call(spec, _known(node, args))
     if isinstance(matched, Mismatch):
         return _mismatch(binder, node, matched)

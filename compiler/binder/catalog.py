@@ -57,6 +57,7 @@ class Catalog:
         """The declared name of a sink; reports an unknown one."""
         found = self.sinks.get(ident.text.casefold())
         if found is not None:
+            context.used.add(("sink", ident.text.casefold()))
             return found.name
         context.error(
             "SQ0206", f"unknown sink `{ident.text}`", ident.span, label="not declared",

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from streamq.compiler.binder.catalog import Catalog, Source, identity, with_watermark
-from streamq.compiler.binder.context import BindContext, is_unknown
+from streamq.compiler.binder.context import RESERVED_PREFIX, BindContext, is_unknown, unknown
 from streamq.compiler.binder.expressions import ExpressionBinder
-from streamq.compiler.binder.policy import refuse_on_source
+from streamq.compiler.binder.policy import check_source_policies
+from streamq.compiler.binder.policy_columns import Readable, check_policy_columns
 from streamq.compiler.binder.relations import reject_aggregates
 from streamq.compiler.binder.scope import Entry, Scope
+from streamq.compiler.binder.windows import MAX_MS
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Expr
 from streamq.dsl import ast
-from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.diagnostics import Label, did_you_mean
 from streamq.dsl.source import Span
-from streamq.dsl.types import TIMESTAMP, Type, converts_silently, is_numeric
-from streamq.stdlib.connectors import CONNECTORS, native_columns, validate_options
+from streamq.dsl.types import NULL, TIMESTAMP, Type, converts_silently
+from streamq.stdlib.connectors import (
+    connector_names,
+    find_connector,
+    match_columns,
+    validate_options,
+)
+from streamq.stdlib.functions import lookup
 from streamq.stdlib.registry import ConnectorSpec
 
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -28,9 +37,9 @@ def declare_source(
     """Puts a stream or table into the catalog, with its computed columns and watermark."""
     if not catalog.claim(node.name, "relation", context):
         return
+    node = replace(node, columns=_distinct_columns(node.columns, context))
     is_table = isinstance(node, ast.CreateTable)
     role = "table" if is_table else "stream"
-    _check_duplicates(node.columns, context)
     physical = tuple(
         lg.Field(c.name.text, c.type, not c.not_null)
         for c in node.columns if c.computed is None and c.type is not None
@@ -40,13 +49,11 @@ def declare_source(
         _check_generated(node, spec, options, context)
     computed = _computed(node, physical, catalog, context)
     event_time, delay = None, None
-    if isinstance(node, ast.CreateStream):
-        refuse_on_source(node.policies, context)
-        if node.watermark is not None:
-            columns = {f.name.casefold(): (f.name, f.type) for f in physical}
-            columns |= {n.casefold(): (n, e.type) for n, e in computed}
-            event_time = _event_time(node.watermark, columns, context)
-            delay = node.watermark.delay.ms
+    if isinstance(node, ast.CreateStream) and node.watermark is not None:
+        columns = {f.name.casefold(): (f.name, f.type) for f in physical}
+        columns |= {n.casefold(): (n, e.type) for n, e in computed}
+        event_time = _event_time(node.watermark, columns, context)
+        delay = _delay(node.watermark, context)
     key = node.primary_key if isinstance(node, ast.CreateTable) else ()
     decl = lg.SourceDecl(
         name=node.name.text, is_table=is_table, fields=physical,
@@ -61,18 +68,30 @@ def declare_source(
         plan = lg.Project(plan, tuple(items), owner=decl.name, origin=node.name.span)
     plan = with_watermark(plan, decl)
     catalog.sources[node.name.text.casefold()] = Source(decl, plan)
+    if isinstance(node, ast.CreateStream):
+        check_source_policies(node.policies, context)
+        check_policy_columns(
+            node.policies, (Readable(decl.name, plan.schema),), context, catalog.functions
+        )
 
 
-def _check_duplicates(columns: tuple[ast.ColumnDef, ...], context: BindContext) -> None:
-    seen: set[str] = set()
+def _distinct_columns(
+    columns: tuple[ast.ColumnDef, ...], context: BindContext
+) -> tuple[ast.ColumnDef, ...]:
+    """The columns without those whose name was there before, which are reported."""
+    seen: dict[str, ast.ColumnDef] = {}
     for column in columns:
-        fold = column.name.text.casefold()
-        if fold in seen:
+        name = column.name
+        first = seen.setdefault(name.text.casefold(), column)
+        if first is not column:
             context.error(
-                "SQ0205", f"column `{column.name.text}` is declared twice", column.name.span,
+                "SQ0205", f"column `{name.text}` is declared twice", name.span,
+                labels=(Label(first.name.span, "first declared here"),),
                 help="rename one of them",
             )
-        seen.add(fold)
+        elif name.text.startswith(RESERVED_PREFIX):
+            context.reserved(name.text, name.span)
+    return tuple(seen.values())
 
 
 def _computed(
@@ -86,7 +105,18 @@ def _computed(
         if column.computed is None:
             continue
         bound = binder.bind(column.computed)
-        reject_aggregates(bound, "a computed column", context)
+        if reject_aggregates(bound, "a computed column", context):
+            bound = unknown(column.computed.span)
+        if column.not_null:
+            context.warn(
+                "SQ0902", f"NOT NULL has no effect on the computed column `{column.name.text}`",
+                column.span, help="remove it, or filter with WHERE … IS NOT NULL",
+            )
+        if bound.type == NULL and column.type is None:
+            bound = context.error(
+                "SQ0301", "a column of NULLs has no type", column.computed.span,
+                help=f"give it one: {column.name.text} INT AS NULL",
+            )
         if column.type is not None and not is_unknown(bound) and bound.type != column.type:
             if not converts_silently(bound.type, column.type):
                 bound = context.error(
@@ -110,7 +140,9 @@ def _event_time(
             label="not a column of this stream",
             help=did_you_mean(name, [n for n, _ in columns.values()]),
         )
-        return None
+        # Any stamp will do to go on, so that no window complains that there is none.
+        stamps = [n for n, t in columns.values() if t == TIMESTAMP]
+        return next(iter([*stamps, *(n for n, _ in columns.values())]), None)
     found, type_ = columns[name.casefold()]
     if type_ != TIMESTAMP and not _is_unknown_type(type_):
         context.error(
@@ -118,8 +150,16 @@ def _event_time(
             mark.column.span, label=f"a {type_}",
             help=f"add a computed column: event_time AS TO_TIMESTAMP({name}), and use that",
         )
-        return None
     return found
+
+
+def _delay(mark: ast.WatermarkDef, context: BindContext) -> int:
+    if not 0 <= mark.delay.ms <= MAX_MS:
+        context.error(
+            "SQ0107", "the delay of a watermark must be between nothing and 1,000 years",
+            mark.delay.span, help="write it as AS ts - INTERVAL 5 SECONDS",
+        )
+    return mark.delay.ms
 
 
 def _is_unknown_type(t: Type) -> bool:
@@ -130,6 +170,11 @@ def _primary_key(
     names: tuple[ast.Ident, ...], fields: tuple[lg.Field, ...], context: BindContext
 ) -> tuple[str, ...]:
     known = {f.name.casefold(): f.name for f in fields}
+    if names:
+        context.warn(
+            "SQ0902", "PRIMARY KEY has no effect: nothing is checked against it yet",
+            names[0].span.merge(names[-1].span), help="it may stay, as a note to the reader",
+        )
     for ident in names:
         if ident.text.casefold() not in known:
             context.error(
@@ -159,51 +204,34 @@ def bind_options(
             + ", ".join(_of_role(role)),
         )
         return None, ()
-    spec = CONNECTORS.get(str(name).casefold())
-    if spec is None or role not in spec.roles:
-        what = "unknown connector" if spec is None else f"a {role} cannot use connector"
+    spec = find_connector(str(name), role)
+    if spec is None:
         context.error(
-            "SQ0704", f"{what} '{name}'", places["connector"],
+            "SQ0704", f"there is no connector '{name}' for a {role}", places["connector"],
             help=did_you_mean(str(name), _of_role(role)) or "use " + ", ".join(_of_role(role)),
         )
         return None, ()
     normal, problems = validate_options(spec, given, role)
     for problem in problems:
-        codes = {"unknown": "SQ0701", "missing": "SQ0702", "wrong": "SQ0703"}
         span = places.get(problem.key.casefold(), owner.span)
-        context.error(codes[problem.kind], problem.message, span, help=problem.help)
+        context.error(problem.code, problem.message, span, help=problem.help)
     return spec, tuple(sorted(normal.items()))
 
 
 def _of_role(role: str) -> list[str]:
-    return [f"'{s.name}'" for s in CONNECTORS.values() if role in s.roles]
+    return [f"'{name}'" for name in connector_names(role)]
 
 
 def _check_generated(
     node: ast.CreateStream | ast.CreateTable, spec: ConnectorSpec,
     options: tuple[tuple[str, lg.OptionValue], ...], context: BindContext,
 ) -> None:
-    """Columns of a generator are what it generates, perhaps fewer and wider."""
-    native = native_columns(spec, dict(options))
-    if native is None:
-        return
-    for column in node.columns:
-        if column.computed is not None or column.type is None:
-            continue
-        made = native.get(column.name.text.casefold())
-        if made is None:
-            context.error(
-                "SQ0803", f"connector '{spec.name}' has no column `{column.name.text}` here",
-                column.name.span, help=did_you_mean(column.name.text, native)
-                or "it has " + ", ".join(f"`{n}`" for n in native),
-            )
-        elif column.type != made and not (
-            converts_silently(made, column.type) and is_numeric(made)
-        ):
-            context.error(
-                "SQ0301", f"connector '{spec.name}' makes `{column.name.text}` a {made}",
-                column.span, label=f"declared {column.type}", help=f"declare it {made}",
-            )
+    """Columns over a generator are what it generates, perhaps fewer and wider."""
+    columns = [c for c in node.columns if c.computed is None and c.type is not None]
+    places = {c.name.text: c.span for c in columns}
+    declared = [(c.name.text, c.type) for c in columns if c.type is not None]
+    for problem in match_columns(spec, dict(options), declared)[1]:
+        context.error(problem.code, problem.message, places[problem.key], help=problem.help)
 
 
 def declare_sink(node: ast.CreateSink, catalog: Catalog, context: BindContext) -> None:
@@ -219,6 +247,11 @@ def declare_sink(node: ast.CreateSink, catalog: Catalog, context: BindContext) -
 def declare_function(node: ast.CreateFunction, catalog: Catalog, context: BindContext) -> None:
     if not catalog.claim(node.name, "function", context):
         return
+    if lookup(node.name.text) is not None:
+        context.error(
+            "SQ0205", f"`{node.name.text}` is a function of the language", node.name.span,
+            help="choose another name",
+        )
     if not _TARGET.fullmatch(node.target):
         context.error(
             "SQ0706", f"'{node.target}' does not name a Python function", node.span,

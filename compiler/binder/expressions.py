@@ -12,8 +12,13 @@ from streamq.compiler.binder.arithmetic import (
     concat_fits,
 )
 from streamq.compiler.binder.calls import bind_call
-from streamq.compiler.binder.context import UNKNOWN, BindContext, is_unknown
-from streamq.compiler.binder.literals import bind_number, bind_typed_literal, convert_literal
+from streamq.compiler.binder.context import UNKNOWN, BindContext, is_unknown, unknown
+from streamq.compiler.binder.literals import (
+    bind_number,
+    bind_typed_literal,
+    convert_literal,
+    digits_type,
+)
 from streamq.compiler.binder.scope import Scope, field_of
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir.expr import Expr
@@ -168,9 +173,11 @@ class ExpressionBinder:
     def _binary(self, node: ast.Binary) -> Expr:
         if node.op in ("AND", "OR"):
             return self._logic(node)
+        if isinstance(node.left, ast.Row):
+            return self.bind(node.left)
         left, right = self.bind(node.left), self.bind(node.right)
         if is_unknown(left, right):
-            return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
+            return unknown(node.span)
         if node.op in COMPARISONS:
             return self._compare(node.op, left, right, node.span)
         nullable = left.nullable or right.nullable
@@ -179,7 +186,9 @@ class ExpressionBinder:
                 return self._misfit(node.op, left, right, node.span)
             args = (self.coerce(left, STRING), self.coerce(right, STRING))
             return ir.Op(op="||", args=args, type=STRING, nullable=nullable, origin=node.span)
-        found = arithmetic_type(node.op, left.type, right.type)
+        found = arithmetic_type(
+            node.op, digits_type(left, right.type), digits_type(right, left.type)
+        )
         if found is None:
             return self._misfit(node.op, left, right, node.span)
         op, type_ = found
@@ -198,12 +207,14 @@ class ExpressionBinder:
                 parts.append(top)
         args = tuple(self.bind_condition(part, node.op) for part in parts)
         if is_unknown(*args):
-            return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
+            return unknown(node.span)
         nullable = any(a.nullable for a in args)
         return ir.Op(op=node.op, args=args, type=BOOLEAN, nullable=nullable, origin=node.span)
 
     def _compare(self, op: str, left: Expr, right: Expr, span: Span) -> Expr:
         left, right = self._temporal_literal(left, right), self._temporal_literal(right, left)
+        if is_unknown(left, right):
+            return unknown(span)
         common = comparison_type(left.type, right.type)
         if common is None:
             return self._misfit(op, left, right, span)
@@ -234,11 +245,13 @@ class ExpressionBinder:
     def _between(self, node: ast.Between) -> Expr:
         operand, low, high = self.bind(node.operand), self.bind(node.low), self.bind(node.high)
         if is_unknown(operand, low, high):
-            return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
+            return unknown(node.span)
         lower = self._compare(">=", operand, low, node.span)
-        upper = self._compare("<=", operand, high, node.span)
-        if is_unknown(lower, upper):
+        if is_unknown(lower):
             return lower
+        upper = self._compare("<=", operand, high, node.span)
+        if is_unknown(upper):
+            return upper
         both = ir.conjunction((lower, upper))
         assert both is not None
         return self._negate(both, node.negated, node.span)
@@ -258,9 +271,11 @@ class ExpressionBinder:
 
     def _in_list(self, node: ast.InList) -> Expr:
         operand = self.bind(node.operand)
+        if isinstance(node.operand, ast.Row):
+            return operand
         items = [self._temporal_literal(self.bind(item), operand) for item in node.items]
         if is_unknown(operand, *items):
-            return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
+            return unknown(node.span)
         common: Type = operand.type
         for item in items:
             wider = common_type(common, item.type)
@@ -284,13 +299,14 @@ class ExpressionBinder:
                 value = self.bind(when.condition)
                 known = not is_unknown(operand, value)
                 conditions.append(
-                    self._compare("=", operand, value, when.span) if known else operand
+                    self._compare("=", operand, value, when.span) if known
+                    else unknown(when.span)
                 )
         results = [self.bind(when.result) for when in node.whens]
         default = None if node.default is None else self.bind(node.default)
         branches = results if default is None else [*results, default]
         if is_unknown(*conditions, *branches):
-            return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
+            return unknown(node.span)
         common: Type = NULL
         for branch in branches:
             wider = common_type(common, branch.type)
@@ -324,7 +340,7 @@ class ExpressionBinder:
     def _index(self, node: ast.Index) -> Expr:
         base, index = self.bind(node.operand), self.bind(node.index)
         if is_unknown(base, index):
-            return base
+            return unknown(node.span)
         match base.type:
             case Array(element=element) if is_integer(index.type):
                 return ir.Index(operand=base, index=self.coerce(index, INT), type=element,

@@ -58,13 +58,21 @@ def bind_typed_literal(node: ast.TypedLiteral, context: BindContext) -> Expr:
             if moment.tzinfo is not None:
                 moment = moment.astimezone(UTC).replace(tzinfo=None)
             value = moment.isoformat(sep=" ")
-    except ValueError:
+    except (ValueError, OverflowError):
         form = "YYYY-MM-DD" if node.type == DATE else "YYYY-MM-DD hh:mm:ss"
         return context.error(
             "SQ0301", f"'{node.text}' is not a {node.type}", node.span, help=f"write it as {form}"
         )
     type_ = DATE if node.type == DATE else TIMESTAMP
     return Literal(value=value, type=type_, nullable=False, origin=node.span)
+
+
+def digits_type(bound: Expr, other: Type) -> Type:
+    """The type of an operand; beside a DECIMAL a whole constant counts only its digits, as in Spark."""
+    whole = isinstance(bound, Literal) and is_integer(bound.type) and bound.value is not None
+    if whole and isinstance(other, Decimal):
+        return Decimal(len(str(abs(int(bound.value or 0)))), 0)
+    return bound.type
 
 
 def convert_literal(bound: Literal, type_: Type) -> Literal | None:

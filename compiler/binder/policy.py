@@ -10,6 +10,10 @@ from streamq.dsl.source import Span
 CRITICALITIES = (
     "extremely critical", "very critical", "moderately critical", "low critical", "not critical"
 )
+_SHED_NAMES = {"OLDER": "OLDER THAN", "BYUTILITY": "BY UTILITY"}
+_RECOVER_NAMES = {
+    "SYNOPSIS": "FROM SYNOPSIS", "NEAREST": "FROM NEAREST", "DROPPED": "DROPPED INTO"
+}
 
 
 def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
@@ -19,17 +23,30 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
             case ast.Qos():
                 for item in policy.items:
                     _check_qos(item, context)
+                    name = type(item).__name__.removeprefix("Qos").upper()
+                    _refuse(context, f"QOS {name}", item.span)
+            case ast.Shed():
+                _check_shed(policy, context)
+                _refuse_shed(policy, context)
+            case ast.Recover():
+                _check_recover(policy, context)
+                name = type(policy.method).__name__.removeprefix("Recover").upper()
+                _refuse(context, f"RECOVER {_RECOVER_NAMES.get(name, name)}", policy.span)
+            case _:
+                raise TypeError(f"not a policy: {type(policy).__name__}")
+    _check_utility(policies, context)
+
+
+def check_source_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
+    """Policies of a CREATE STREAM: their values are checked, none of them can be run yet."""
+    for policy in policies:
+        match policy:
             case ast.Shed():
                 _check_shed(policy, context)
             case ast.Recover():
                 _check_recover(policy, context)
             case _:
-                raise TypeError(f"not a policy: {type(policy).__name__}")
-
-
-def refuse_on_source(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
-    """Policies of a CREATE STREAM: none of them can be run yet."""
-    for policy in policies:
+                raise TypeError(f"not a policy of a stream: {type(policy).__name__}")
         _refuse(context, "a policy of the stream itself", policy.span,
                 "put SHED RANDOM BY n PERCENT on the query instead")
 
@@ -42,19 +59,23 @@ def _refuse(context: BindContext, what: str, span: Span, help_: str = "") -> Non
 
 
 def _within(
-    value: float, least: float, most: float, what: str, span: Span, context: BindContext
+    value: float | None, least: float, most: float, what: str, span: Span, context: BindContext
 ) -> None:
-    if not least <= value <= most:
+    if value is not None and not least <= value <= most:
         context.error(
             "SQ0603", f"{what} must be between {least:g} and {most:g}, not {value:g}", span
         )
 
 
+def _positive(length: ast.Duration | None, what: str, context: BindContext) -> None:
+    if length is not None and length.ms <= 0:
+        context.error("SQ0603", f"{what} must be longer than nothing", length.span)
+
+
 def _check_qos(item: ast.QosItem, context: BindContext) -> None:
     match item:
         case ast.QosLatency():
-            if item.latency.ms <= 0:
-                context.error("SQ0603", "LATENCY must be longer than nothing", item.span)
+            _positive(item.latency, "LATENCY", context)
         case ast.QosCompleteness():
             _within(item.least, 0, 1, "COMPLETENESS", item.span, context)
         case ast.QosSlope():
@@ -76,8 +97,6 @@ def _check_qos(item: ast.QosItem, context: BindContext) -> None:
             pass
         case _:
             raise TypeError(f"not a QOS item: {type(item).__name__}")
-    name = type(item).__name__.removeprefix("Qos").upper()
-    _refuse(context, f"QOS {name}", item.span)
 
 
 def _check_confidence(value: float | None, span: Span, context: BindContext) -> None:
@@ -99,27 +118,62 @@ def _check_shed(policy: ast.Shed, context: BindContext) -> None:
                     "SQ0602", "SHED NONE sheds nothing, so a goal has no meaning", policy.span,
                     help="remove the goal, or choose a method such as RANDOM",
                 )
+        case ast.ShedOlder(age=age):
+            _positive(age, "OLDER THAN", context)
+        case ast.ShedSifter() as sifter:
+            if sifter.regions is not None and sifter.regions < 1:
+                context.error("SQ0603", "REGIONS must be at least 1", sifter.span)
+            _within(sifter.sample, 0, 1, "SAMPLE", sifter.span, context)
+        case ast.ShedFair(window=window):
+            _positive(window, "WINDOW", context)
+        case ast.ShedJoin() as join:
+            _positive(join.basic_window, "BASIC WINDOW", context)
+            _within(join.sample, 0, 1, "SAMPLE", join.span, context)
+        case (
+            ast.ShedAuto() | ast.ShedRandom() | ast.ShedByUtility() | ast.ShedWindows()
+            | ast.ShedAttributes()
+        ):
+            pass
+        case method:
+            raise TypeError(f"not a shedding method: {type(method).__name__}")
+
+
+def _refuse_shed(policy: ast.Shed, context: BindContext) -> None:
+    match policy.method:
+        case ast.ShedNone():
+            pass
         case ast.ShedRandom():
-            if goal is None or goal.unit != "PERCENT":
+            if policy.goal is None or policy.goal.unit != "PERCENT":
                 _refuse(context, "SHED RANDOM without a fixed share", policy.span,
                         "say how much: SHED RANDOM BY 20 PERCENT")
         case method:
             name = type(method).__name__.removeprefix("Shed").upper()
-            _refuse(context, f"SHED {_SPELLING.get(name, name)}", policy.span,
+            _refuse(context, f"SHED {_SHED_NAMES.get(name, name)}", policy.span,
                     "use SHED RANDOM BY n PERCENT")
-
-
-_SPELLING = {"OLDER": "OLDER THAN", "BYUTILITY": "BY UTILITY"}
 
 
 def _check_recover(policy: ast.Recover, context: BindContext) -> None:
     match policy.method:
-        case ast.RecoverEstimate():
-            _check_confidence(policy.method.confidence, policy.span, context)
-        case ast.RecoverSynopsis(error=float() as error):
-            _within(error, 0, 1, "ERROR", policy.span, context)
-        case _:
+        case ast.RecoverEstimate(confidence=confidence):
+            _check_confidence(confidence, policy.span, context)
+        case ast.RecoverSynopsis() as synopsis:
+            if isinstance(synopsis.error, float):
+                _within(synopsis.error, 0, 1, "ERROR", policy.span, context)
+            _positive(synopsis.retain, "RETAIN", context)
+        case ast.RecoverNearest() | ast.RecoverDropped():
             pass
-    name = type(policy.method).__name__.removeprefix("Recover").upper()
-    spelling = {"SYNOPSIS": "FROM SYNOPSIS", "NEAREST": "FROM NEAREST", "DROPPED": "DROPPED INTO"}
-    _refuse(context, f"RECOVER {spelling.get(name, name)}", policy.span)
+        case method:
+            raise TypeError(f"not a method of recovery: {type(method).__name__}")
+
+
+def _check_utility(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
+    """SHED BY UTILITY needs a QOS UTILITY to go by."""
+    items = [i for p in policies if isinstance(p, ast.Qos) for i in p.items]
+    if any(isinstance(i, ast.QosUtility) for i in items):
+        return
+    for policy in policies:
+        if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedByUtility):
+            context.error(
+                "SQ0602", "SHED BY UTILITY without a QOS UTILITY", policy.method.span,
+                help="say what a row is worth: QOS UTILITY CASE WHEN … THEN 1 ELSE 0.25 END",
+            )

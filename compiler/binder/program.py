@@ -7,15 +7,17 @@ from collections.abc import Iterable
 from streamq.compiler.binder.catalog import Catalog
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.declarations import declare_function, declare_sink, declare_source
+from streamq.compiler.binder.outputs import check_output
 from streamq.compiler.binder.policy import check_policies
+from streamq.compiler.binder.policy_columns import Readable, check_policy_columns
 from streamq.compiler.binder.query import bind_query, bind_view, default_stream
-from streamq.compiler.binder.relations import Environment, bind_named
-from streamq.compiler.binder.select import unique_name
+from streamq.compiler.binder.relations import Environment, view_plan
 from streamq.compiler.binder.settings import bind_setting
 from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.rewrite import check_size, walk
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.dsl.source import NO_SPAN
+from streamq.dsl.source import Span
 
 
 def bind_program(
@@ -42,6 +44,8 @@ def bind_program(
             case _:
                 pass
     queries = _bind_queries(statements, catalog, context)
+    if not context.sink.has_errors:
+        _warn_unused(statements, context)
     return lg.LogicalPlan(
         queries=queries, sinks=tuple(catalog.sinks.values()),
         functions=tuple(catalog.functions.values()), settings=tuple(sorted(settings.items())),
@@ -52,48 +56,61 @@ def _bind_queries(
     statements: tuple[ast.Statement, ...], catalog: Catalog, context: BindContext
 ) -> tuple[lg.LogicalQuery, ...]:
     env = Environment(catalog, context, bind_query, bind_view, owner="")
-    _bind_unused_views(catalog, env)
-    queries: list[lg.LogicalQuery] = []
-    names: set[str] = set()
-    for node in statements:
-        if isinstance(node, ast.CreateQuery):
-            if node.name is not None and not catalog.claim(node.name, "query", context):
-                continue
-            name = _query_name(node, names)
-            names.add(name)
-            bound = _bind_one(node, name, env)
-            if bound is not None:
-                queries.append(bound)
-    if not names and not context.sink.has_errors:
-        span = statements[0].span if statements else NO_SPAN
+    _bind_views(catalog, env)
+    nodes = [
+        n for n in statements if isinstance(n, ast.CreateQuery)
+        and (n.name is None or catalog.claim(n.name, "query", context))
+    ]
+    if not nodes and not context.sink.has_errors:
+        span = statements[0].span if statements else Span(context.file, 0, 0)
         context.sink.add(Diagnostic(
             code="SQ0004", message="the program holds no query", span=span,
             help="add one: SELECT … FROM stream;",
         ))
-    return tuple(queries)
+    bound = [
+        _bind_one(node, name, env) for node, name in zip(nodes, _query_names(nodes), strict=True)
+    ]
+    return tuple(query for query in bound if query is not None)
 
 
-def _bind_unused_views(catalog: Catalog, env: Environment) -> None:
+def _bind_views(catalog: Catalog, env: Environment) -> None:
     """Every view is bound once, so that errors in views that nothing reads are found too."""
-    for view in catalog.views.values():
+    for fold, view in catalog.views.items():
         try:
-            bind_named(view.name, env)
+            view_plan(fold, view.name, env)
         except Abort as stop:
             env.context.sink.add(stop.diagnostic)
 
 
-def _query_name(node: ast.CreateQuery, taken: set[str]) -> str:
-    if node.name is not None:
-        return node.name.text
-    return unique_name(f"into_{node.sink.text}" if node.sink is not None else "query", taken)
+def _query_names(nodes: list[ast.CreateQuery]) -> list[str]:
+    """Names for the queries without one: ``query``, ``query_2``, ``into_sink``, …"""
+    taken = {n.name.text.casefold() for n in nodes if n.name is not None}
+    last: dict[str, int] = {}
+    names: list[str] = []
+    for node in nodes:
+        if node.name is not None:
+            names.append(node.name.text)
+            continue
+        base = "query" if node.sink is None else f"into_{node.sink.text}"
+        name = base
+        while name.casefold() in taken:
+            last[base] = last.get(base, 1) + 1
+            name = f"{base}_{last[base]}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names
 
 
 def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQuery | None:
-    context = env.context
-    sink = None if node.sink is None else env.catalog.sink(node.sink, context)
+    context, catalog = env.context, env.catalog
+    sink = None if node.sink is None else catalog.sink(node.sink, context)
     check_policies(node.policies, context)
+    for policy in node.policies:
+        if isinstance(policy, ast.Recover) and isinstance(policy.method, ast.RecoverDropped):
+            catalog.sink(policy.method.sink, context)
     try:
-        root = default_stream(bind_query(node.query, env.inner(name, {})))
+        root = default_stream(bind_query(node.query, env.inner(name, {}), outermost=True))
+        check_size(root, node.query.span)
     except Abort as stop:
         context.sink.add(stop.diagnostic)
         return None
@@ -103,7 +120,42 @@ def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQ
             help="it would give the same rows forever; read a stream, or join one with the table",
         )
         return None
+    if node.policies:
+        streams = _streams_of(root, catalog)
+        check_policy_columns(node.policies, streams, context, catalog.functions)
+    if sink is not None and node.sink is not None:
+        check_output(root.schema, catalog.sinks[sink.casefold()], node.sink.span, context)
     return lg.LogicalQuery(
         name=name, root=root, sink=sink, policies=node.policies,
         origin=node.name.span if node.name is not None else node.query.span,
     )
+
+
+def _streams_of(root: lg.Logical, catalog: Catalog) -> tuple[Readable, ...]:
+    """The streams that a query reads, each once, with their computed columns."""
+    names = dict.fromkeys(
+        n.source.name for n in walk(root) if isinstance(n, lg.Scan) and not n.source.is_table
+    )
+    return tuple(
+        Readable(name, catalog.sources[name.casefold()].plan.schema) for name in names
+    )
+
+
+def _warn_unused(statements: tuple[ast.Statement, ...], context: BindContext) -> None:
+    """Declarations of the program itself that nothing reads; an included file may hold more."""
+    for node in statements:
+        match node:
+            case ast.CreateStream() | ast.CreateTable() | ast.CreateView():
+                space, what = "relation", "reads"
+            case ast.CreateSink():
+                space, what = "sink", "writes to"
+            case ast.CreateFunction():
+                space, what = "function", "calls"
+            case _:
+                continue
+        used = (space, node.name.text.casefold()) in context.used
+        if not used and node.span.file == context.file:
+            context.warn(
+                "SQ0902", f"nothing {what} `{node.name.text}`", node.name.span,
+                help="remove it, or use it in a query",
+            )

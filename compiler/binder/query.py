@@ -3,40 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from streamq.compiler.binder.context import is_unknown
+from streamq.compiler.binder.context import UNKNOWN, is_unknown
 from streamq.compiler.binder.expressions import ExpressionBinder
-from streamq.compiler.binder.relations import Environment, bind_named
+from streamq.compiler.binder.relations import BoundCte, Environment, bind_named
 from streamq.compiler.binder.scope import Entry, Scope
-from streamq.compiler.binder.select import Block, bind_select, finish_groups
+from streamq.compiler.binder.select import Block, bind_select, distinct_names, finish_groups
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr
 from streamq.dsl import ast
-from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.diagnostics import Abort, Diagnostic, Label
 from streamq.dsl.types import common_type
 
 
-def bind_query(query: ast.Query, env: Environment) -> lg.Logical:
-    """The plan of a query, without the default relation-to-stream operator."""
-    ctes = dict(env.ctes)
+def bind_query(query: ast.Query, env: Environment, *, outermost: bool = False) -> lg.Logical:
+    """The plan of a query, without the default relation-to-stream operator.
+
+    ``outermost``: its rows leave the program, so their order can be seen.
+    """
+    own: dict[str, BoundCte] = {}
     for cte in query.ctes:
-        inner = env.inner(env.owner, dict(ctes))
-        plan = bind_query(cte.query, inner)
-        ctes[cte.name.text.casefold()] = rename_columns(plan, cte.columns, cte.name, env)
-    scope = env.inner(env.owner, ctes)
+        fold = cte.name.text.casefold()
+        if fold in own:
+            raise Abort(Diagnostic(
+                code="SQ0205", message=f"`{cte.name.text}` is declared twice in WITH",
+                span=cte.name.span, labels=(Label(own[fold].name.span, "first declared here"),),
+                help="rename one of them",
+            ))
+        plan = bind_query(cte.query, env.inner(env.owner, {**env.ctes, **own}))
+        own[fold] = BoundCte(cte.name, rename_columns(plan, cte.columns, cte.name, env))
+    scope = env.inner(env.owner, {**env.ctes, **own}) if own else env
     if not query.order_by and query.limit is None:
-        return bind_set(query.body, scope)
-    return _ordered(query, scope)
+        plan = bind_set(query.body, scope, outermost=outermost)
+    else:
+        plan = _ordered(query, scope, outermost=outermost)
+    for bound in own.values():
+        if not bound.is_read:
+            env.context.warn(
+                "SQ0902", f"nothing reads `{bound.name.text}`", bound.name.span, help="remove it"
+            )
+    return plan
 
 
-def bind_set(body: ast.SetExpr, env: Environment) -> lg.Logical:
+def bind_set(body: ast.SetExpr, env: Environment, *, outermost: bool = False) -> lg.Logical:
     match body:
         case ast.Select():
             return bind_select(body, env).project()
         case ast.Query():
             return bind_query(body, env)
         case ast.Streamed():
-            plan = bind_query(body.query, env)
+            plan = bind_query(body.query, env, outermost=outermost)
             return lg.ToStream(plan, body.op, owner=env.owner, origin=body.span)
         case ast.NamedOperand():
             return bind_named(body.name, env)
@@ -63,9 +80,10 @@ def rename_columns(
             message=f"`{of.text}` names {len(names)} columns, its query has {len(plan.schema)}",
             span=of.span,
         ))
+    shown = distinct_names([(ident.text, ident.span) for ident in names], env.context)
     items = tuple(
-        (ident.text, Column(name=f.name, type=f.type, nullable=f.nullable, origin=ident.span))
-        for ident, f in zip(names, plan.schema, strict=True)
+        (name, Column(name=f.name, type=f.type, nullable=f.nullable, origin=ident.span))
+        for name, ident, f in zip(shown, names, plan.schema, strict=True)
     )
     return lg.Project(plan, items, owner=env.owner, origin=of.span)
 
@@ -82,7 +100,7 @@ def default_stream(plan: lg.Logical) -> lg.Logical:
 
 def _set_operation(node: ast.SetOp, env: Environment) -> lg.Logical:
     branches = _flatten(node) if node.op == "UNION" and node.all else [node.left, node.right]
-    plans = [bind_set(b, env) for b in branches]
+    plans = env.context.gather(*(partial(bind_set, b, env) for b in branches))
     first = plans[0]
     for branch, plan in zip(branches[1:], plans[1:], strict=True):
         if len(plan.schema) != len(first.schema):
@@ -126,6 +144,8 @@ def _align(
     for column in columns:
         common = column[0].type
         for f in column[1:]:
+            if UNKNOWN in (common, f.type):
+                continue
             wider = common_type(common, f.type)
             if wider is None:
                 env.context.error(
@@ -150,14 +170,19 @@ def _align(
     return tuple(aligned)
 
 
-def _ordered(query: ast.Query, env: Environment) -> lg.Logical:
+def _ordered(query: ast.Query, env: Environment, *, outermost: bool) -> lg.Logical:
     """ORDER BY and LIMIT, inside the relation-to-stream operator if there is one."""
     body = query.body
     if isinstance(body, ast.Streamed):
         inner = replace(query, body=body.query.body, ctes=body.query.ctes)
         if not body.query.order_by and body.query.limit is None:
-            plan = bind_query(inner, env)
+            plan = bind_query(inner, env, outermost=outermost)
             return lg.ToStream(plan, body.op, owner=env.owner, origin=body.span)
+    if query.limit == 0:
+        raise Abort(Diagnostic(
+            code="SQ0408", message="LIMIT 0 keeps no rows", span=query.span,
+            help="say how many rows to keep",
+        ))
     if not query.order_by:
         raise Abort(Diagnostic(
             code="SQ0408", message="LIMIT without ORDER BY would keep arbitrary rows",
@@ -174,7 +199,13 @@ def _ordered(query: ast.Query, env: Environment) -> lg.Logical:
         plan = bind_set(body, env)
         order = _order_items(query, plan, env)
         visible = tuple(f.name for f in plan.schema)
-    plan = lg.Sort(plan, order, query.limit, owner=env.owner, origin=query.span)
+    if query.limit is None and not outermost:
+        env.context.warn(
+            "SQ0902", "ORDER BY without LIMIT has no effect here", query.order_by[0].span,
+            help="the rows of a view or subquery have no order: sort the query that reads it",
+        )
+    else:
+        plan = lg.Sort(plan, order, query.limit, owner=env.owner, origin=query.span)
     if len(visible) == len(plan.schema):
         return plan
     items = tuple(

@@ -14,9 +14,21 @@ from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
 from streamq.dsl import ast
 from streamq.dsl.ast import JoinKind
-from streamq.dsl.diagnostics import Abort, Diagnostic, did_you_mean
+from streamq.dsl.diagnostics import Abort, Diagnostic, Label, did_you_mean
 from streamq.dsl.source import Span
 from streamq.dsl.types import BOOLEAN, common_type
+
+MAX_OPEN_VIEWS = 100
+"""Views that read views, so many levels deep: far more than anyone writes."""
+
+
+@dataclass
+class BoundCte:
+    """A query of a WITH list, and whether something reads it."""
+
+    name: ast.Ident
+    plan: lg.Logical
+    is_read: bool = False
 
 
 @dataclass
@@ -31,11 +43,11 @@ class Environment:
     bind_query: Callable[[ast.Query, Environment], lg.Logical]
     bind_view: Callable[[ast.CreateView, Environment], lg.Logical]
     owner: str
-    ctes: dict[str, lg.Logical] = field(default_factory=dict)
-    view_plans: dict[str, lg.Logical] = field(default_factory=dict)
+    ctes: dict[str, BoundCte] = field(default_factory=dict)
+    view_plans: dict[str, lg.Logical | Diagnostic] = field(default_factory=dict)
     open_views: tuple[str, ...] = ()
 
-    def inner(self, owner: str, ctes: dict[str, lg.Logical]) -> Environment:
+    def inner(self, owner: str, ctes: dict[str, BoundCte]) -> Environment:
         """The same program seen from another query or view."""
         return replace(self, owner=owner, ctes=ctes)
 
@@ -46,12 +58,13 @@ def bind_from(item: ast.FromItem, env: Environment) -> tuple[lg.Logical, Scope]:
     plan, entries = _bind_item(item, env, rename=not alone)
     seen: dict[str, Entry] = {}
     for entry in entries:
-        if entry.alias.casefold() in seen:
-            env.context.error(
-                "SQ0205", f"two inputs are called `{entry.alias}`", item.span,
+        first = seen.setdefault(entry.alias.casefold(), entry)
+        if first is not entry and entry.alias:
+            raise Abort(Diagnostic(
+                code="SQ0205", message=f"two inputs are called `{entry.alias}`", span=entry.span,
+                labels=(Label(first.span, "the first one"),),
                 help="give one of them another name with AS",
-            )
-        seen[entry.alias.casefold()] = entry
+            ))
     return plan, Scope(tuple(entries))
 
 
@@ -81,17 +94,19 @@ def _bind_item(
         plan = lg.Project(plan, items, owner=env.owner, origin=item.span)
         columns = tuple(zip(named, plan.schema, strict=True))
     windowed = isinstance(plan.window, lg.Sliding | lg.Session)
-    return plan, [Entry(alias, columns, windowed)]
+    return plan, [Entry(alias, columns, windowed, span=item.span)]
 
 
 def bind_named(name: ast.Ident, env: Environment) -> lg.Logical:
     fold = name.text.casefold()
     if fold in env.ctes:
-        return env.ctes[fold]
+        env.ctes[fold].is_read = True
+        return env.ctes[fold].plan
+    env.context.used.add(("relation", fold))
     if fold in env.catalog.sources:
         return env.catalog.sources[fold].plan
     if fold in env.catalog.views:
-        return _view(fold, name, env)
+        return view_plan(fold, name, env)
     known = [*env.catalog.relation_names(), *env.ctes]
     raise Abort(Diagnostic(
         code="SQ0201", message=f"unknown stream, table or view `{name.text}`", span=name.span,
@@ -101,7 +116,8 @@ def bind_named(name: ast.Ident, env: Environment) -> lg.Logical:
     ))
 
 
-def _view(fold: str, name: ast.Ident, env: Environment) -> lg.Logical:
+def view_plan(fold: str, name: ast.Ident, env: Environment) -> lg.Logical:
+    """The plan of a view, bound once; a view that failed fails in the same words everywhere."""
     if fold in env.open_views:
         cycle = " -> ".join([*env.open_views[env.open_views.index(fold):], fold])
         raise Abort(Diagnostic(
@@ -110,16 +126,29 @@ def _view(fold: str, name: ast.Ident, env: Environment) -> lg.Logical:
             help="a view may only read what does not depend on it",
         ))
     if fold not in env.view_plans:
+        if len(env.open_views) >= MAX_OPEN_VIEWS:
+            raise Abort(Diagnostic(
+                code="SQ0108", message=f"more than {MAX_OPEN_VIEWS} views read one another",
+                span=name.span, help="join some of them into one",
+            ))
         view = env.catalog.views[fold]
         inner = env.inner(view.name.text, {})
         inner.open_views = (*env.open_views, fold)
-        env.view_plans[fold] = env.bind_view(view, inner)
-    return env.view_plans[fold]
+        try:
+            env.view_plans[fold] = env.bind_view(view, inner)
+        except Abort as stop:
+            env.view_plans[fold] = stop.diagnostic
+    plan = env.view_plans[fold]
+    if isinstance(plan, Diagnostic):
+        raise Abort(plan)
+    return plan
 
 
 def _bind_join(item: ast.Join, env: Environment) -> tuple[lg.Logical, list[Entry]]:
-    left, left_entries = _bind_item(item.left, env, rename=True)
-    right, right_entries = _bind_item(item.right, env, rename=True)
+    (left, left_entries), (right, right_entries) = env.context.gather(
+        lambda: _bind_item(item.left, env, rename=True),
+        lambda: _bind_item(item.right, env, rename=True),
+    )
     condition: ir.Expr | None = None
     if item.using:
         condition, left_entries, right_entries = _using(item, left_entries, right_entries, env)
@@ -164,7 +193,7 @@ def _using(
 
 
 def _hide(entry: Entry, names: frozenset[str]) -> Entry:
-    return Entry(entry.alias, entry.columns, entry.windowed, entry.hidden | names)
+    return replace(entry, hidden=entry.hidden | names)
 
 
 def _refuse_full_using(span: Span, env: Environment) -> None:
@@ -174,12 +203,13 @@ def _refuse_full_using(span: Span, env: Environment) -> None:
     )
 
 
-def reject_aggregates(bound: ir.Expr, clause: str, context: BindContext) -> None:
-    """Reports aggregates in a clause that sees single rows."""
-    for part in ir.walk(bound):
-        if isinstance(part, ir.AggCall):
-            context.error(
-                "SQ0404", f"{part.function} is an aggregate and cannot stand in {clause}",
-                part.origin, label="an aggregate",
-                help="use HAVING" if clause == "WHERE" else "",
-            )
+def reject_aggregates(bound: ir.Expr, clause: str, context: BindContext) -> bool:
+    """Reports aggregates in a clause that sees single rows; True where there was one."""
+    found = [part for part in ir.walk(bound) if isinstance(part, ir.AggCall)]
+    for part in found:
+        context.error(
+            "SQ0404", f"{part.function} is an aggregate and cannot stand in {clause}",
+            part.origin, label="an aggregate",
+            help="use HAVING" if clause == "WHERE" else "",
+        )
+    return bool(found)

@@ -9,6 +9,7 @@ from streamq.compiler.ir.expr import WINDOW_FIELDS, Column, Expr, FieldOf
 from streamq.compiler.ir.logical import Field
 from streamq.dsl.ast import Ident, Name
 from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.source import NO_SPAN, Span
 from streamq.dsl.types import TIMESTAMP, Struct
 
 
@@ -21,6 +22,7 @@ class Entry:
     windowed: bool = False
     hidden: frozenset[str] = frozenset()
     """Folded columns that ``*`` leaves out (the second copy of a USING column)."""
+    span: Span = NO_SPAN
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Scope:
 def _columns_help(entry: Entry) -> str:
     shown = ", ".join(f"`{n}`" for n, _ in entry.columns[:12])
     more = ", …" if len(entry.columns) > 12 else ""
-    return f"`{entry.alias}` has {shown}{more}"
+    return f"{f'`{entry.alias}`' if entry.alias else 'the input'} has {shown}{more}"
 
 
 def _with_fields(base: Expr, fields: tuple[Ident, ...], context: BindContext) -> Expr:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from streamq.compiler.binder.context import BindContext, is_unknown
+from streamq.compiler.binder.context import RESERVED_PREFIX, BindContext, is_unknown, unknown
 from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.relations import Environment, bind_from, reject_aggregates
 from streamq.compiler.binder.scope import Scope
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.expr import WINDOW_FIELDS, Column, Expr
+from streamq.compiler.ir.expr import Column, Expr
+from streamq.compiler.ir.rewrite import is_window_field
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic, Label
 from streamq.dsl.source import Span
@@ -42,6 +44,8 @@ class Block:
         if self.groups is not None:
             bound = _stamp(bound, self.event_time, self.binder.context)
             bound = self.groups.rewrite(bound, "ORDER BY")
+        elif reject_aggregates(bound, "the ORDER BY of single rows", self.binder.context):
+            return unknown(node.span)
         if is_unknown(bound):
             return bound
         for name, expr, _ in (*self.items, *self.hidden):
@@ -51,7 +55,7 @@ class Block:
             return self.binder.context.error(
                 "SQ0408", "with DISTINCT, ORDER BY takes columns of the select list", node.span
             )
-        name = f"order{len(self.hidden) + 1}"
+        name = unique_name("order", {n for n, _, _ in (*self.items, *self.hidden)})
         self.hidden.append((name, bound, node.span))
         return Column(name=name, type=bound.type, nullable=bound.nullable, origin=node.span)
 
@@ -89,8 +93,12 @@ class Groups:
 
     keys: tuple[tuple[str, Expr], ...]
     context: BindContext
+    schema: tuple[lg.Field, ...]
+    is_complete: bool = True
+    """False where a key could not be bound: what else is not grouped is then anyone's guess."""
     aggregates: dict[ir.AggCall, str] = field(default_factory=dict)
     hints: dict[ir.AggCall, str] = field(default_factory=dict)
+    reported: set[Span] = field(default_factory=set)
 
     def rewrite(self, bound: Expr, clause: str) -> Expr:
         """The expression over the group's columns; reports columns that are not grouped."""
@@ -103,7 +111,10 @@ class Groups:
         if isinstance(e, ir.AggCall):
             name = self.aggregates.setdefault(e, self._name_for(e))
             return Column(name=name, type=e.type, nullable=e.nullable, origin=e.origin)
-        if isinstance(e, Column) and e.name not in WINDOW_FIELDS:
+        if isinstance(e, Column) and not is_window_field(e, self.schema):
+            if not self.is_complete or e.origin in self.reported:
+                return unknown(e.origin)
+            self.reported.add(e.origin)
             shown = e.name.rpartition(".")[2]
             return self.context.error(
                 "SQ0403", f"`{shown}` in {clause} is neither grouped nor aggregated", e.origin,
@@ -162,7 +173,8 @@ def bind_select(node: ast.Select, env: Environment) -> Block:
             "SQ0409", "HAVING filters groups, and this query has none", having.origin,
             help="use WHERE for single rows",
         )
-    _check_names(block, env.context)
+    names = distinct_names([(name, span) for name, _, span in block.items], env.context)
+    block.items = [(n, e, s) for n, (_, e, s) in zip(names, block.items, strict=True)]
     return block
 
 
@@ -219,19 +231,18 @@ def _default_name(node: ast.Expr) -> str:
 def _group(node: ast.Select, block: Block, having: Expr | None, env: Environment) -> None:
     keys: list[tuple[str, Expr]] = []
     aliases = {n.casefold(): e for n, e, _ in block.items}
+    is_complete = True
     for key in node.group_by:
         bound = _group_key(key, block, aliases, env.context)
-        if is_unknown(bound):
+        if is_unknown(bound) or reject_aggregates(bound, "GROUP BY", env.context):
+            is_complete = False
             continue
-        if isinstance(bound, Column) and bound.name in WINDOW_FIELDS:
-            continue
-        reject_aggregates(bound, "GROUP BY", env.context)
-        if any(bound == e for _, e in keys):
+        if is_window_field(bound, block.plan.schema) or any(bound == e for _, e in keys):
             continue
         base = next((n for n, e, _ in block.items if e == bound), None)
         name = bound.name if isinstance(bound, Column) else base or "key"
         keys.append((unique_name(name, {n for n, _ in keys}), bound))
-    groups = Groups(tuple(keys), env.context)
+    groups = Groups(tuple(keys), env.context, block.plan.schema, is_complete)
     block.event_time = time = block.plan.event_time
     block.items = [(n, _stamp(e, time, env.context), s) for n, e, s in block.items]
     having = None if having is None else _stamp(having, time, env.context)
@@ -309,13 +320,20 @@ def _group_key(
     return block.binder.bind(key)
 
 
-def _check_names(block: Block, context: BindContext) -> None:
+def distinct_names(names: Iterable[tuple[str, Span]], context: BindContext) -> list[str]:
+    """Names for the columns of a result, all different; reports those that were not, or are taken."""
     seen: dict[str, Span] = {}
-    for name, _, span in block.items:
-        fold = name.casefold()
-        if fold in seen:
+    result: list[str] = []
+    for name, span in names:
+        if name.startswith(RESERVED_PREFIX):
+            context.reserved(name, span)
+        first = seen.get(name.casefold())
+        if first is not None:
             context.error(
                 "SQ0205", f"two columns of the result are called `{name}`", span,
-                labels=(Label(seen[fold], "the first one"),), help="give one of them a name with AS",
+                labels=(Label(first, "the first one"),), help="give one of them a name with AS",
             )
-        seen.setdefault(fold, span)
+            name = unique_name(name, set(seen))
+        seen[name.casefold()] = span
+        result.append(name)
+    return result

@@ -7,7 +7,7 @@ from streamq.compiler.ir.logical import OptionValue
 from streamq.compiler.options import SETTINGS
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import did_you_mean
-from streamq.stdlib.connectors import check_value
+from streamq.stdlib.options import Problem, read_value
 
 BANNED = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
 """Spark settings on which the meaning of programs rests."""
@@ -24,6 +24,8 @@ def bind_setting(
                 "SQ0703", f"`{key}` cannot be set, the meaning of programs rests on it", node.span
             )
             return
+        if any(key.casefold() == known.casefold() for known in settings):
+            _twice(key, node, context)
         settings[key] = node.value
         return
     spec = SETTINGS.get(key.casefold())
@@ -34,8 +36,14 @@ def bind_setting(
             + ", and every key that begins with `spark.`",
         )
         return
-    value, problem = check_value(spec, node.value)
-    if problem is not None:
-        context.error("SQ0703", problem.message, node.span, help=problem.help)
+    value = read_value(spec, node.value)
+    if isinstance(value, Problem):
+        context.error(value.code, value.message, node.span, help=value.help)
         return
+    if spec.name in settings:
+        _twice(spec.name, node, context)
     settings[spec.name] = value
+
+
+def _twice(key: str, node: ast.SetOption, context: BindContext) -> None:
+    context.error("SQ0109", f"`{key}` is set twice", node.span, help="keep one of them")

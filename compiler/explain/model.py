@@ -12,7 +12,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.graph import PlanGraph, build_graph
 from streamq.compiler.notices import PlanNotice
-from streamq.stdlib.connectors import CONNECTORS
+from streamq.stdlib.connectors import find_connector
 
 STAGES = ("logical", "annotated", "physical", "spark")
 FORMATS = ("text", "json", "mermaid")
@@ -89,7 +89,7 @@ def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan) -> tuple[str, ...
     change = query.root.change
     mode = "update" if change is lg.Change.UPDATE else "append"
     sink = next((s for s in plan.sinks if s.name == query.sink), None)
-    spec = CONNECTORS.get("console" if sink is None else sink.connector)
+    spec = find_connector("console" if sink is None else sink.connector, "sink")
     promise = spec.guarantee if spec is not None else ""
     inner = query.root.input.change if isinstance(query.root, lg.ToStream) else change
     facts = [f"output {mode}", inner.value, granularity(query.root).value]
@@ -139,7 +139,7 @@ def _step_facts(step: ph.Step) -> tuple[str, ...]:
         case ph.Aggregate():
             keys = [_item(n, s) for n, s in step.keys]
             if step.session is not None:
-                keys.append(f"session of {step.session[1]}: gap {step.session[2]} ms")
+                keys.append(f"session of {step.session[1]}: gap {step.session[2]} µs")
             calls = (_item(n, s) for n, s in step.aggregates)
             return (f"group by {', '.join(keys) or 'nothing'}", *calls)
         case ph.DropDuplicates():
@@ -157,7 +157,7 @@ def _item(name: str, sql: str) -> str:
 
 
 def _options(connector: str, options: tuple[tuple[str, ph.OptionValue], ...]) -> str:
-    spec = CONNECTORS.get(connector)
+    spec = find_connector(connector, "stream") or find_connector(connector, "table")
     shown = []
     for key, value in options:
         option = None if spec is None else spec.option(key)

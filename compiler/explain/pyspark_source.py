@@ -8,18 +8,8 @@ from __future__ import annotations
 
 from streamq.compiler.explain.script import Script, literal
 from streamq.compiler.ir import physical as ph
-from streamq.stdlib.connectors import CONNECTORS
-
-READER_KEYS = {
-    "header": "header", "delimiter": "sep", "quote": "quote", "escape": "escape",
-    "comment": "comment", "encoding": "encoding", "null_value": "nullValue",
-    "timestamp_format": "timestampFormat", "date_format": "dateFormat", "multiline": "multiLine",
-    "max_files_per_trigger": "maxFilesPerTrigger", "max_bytes_per_trigger": "maxBytesPerTrigger",
-    "latest_first": "latestFirst", "recursive": "recursiveFileLookup",
-    "compression": "compression", "rows_per_second": "rowsPerSecond", "ramp_up": "rampUpTime",
-    "partitions": "numPartitions",
-}
-"""Options of our connectors under Spark's names."""
+from streamq.stdlib.connector_specs import SPARK_OPTIONS
+from streamq.stdlib.connectors import find_connector
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",
@@ -151,11 +141,12 @@ def _sink(sink: ph.SinkSpec) -> list[str]:
 def _option_lines(
     variable: str, connector: str, options: dict[str, ph.OptionValue]
 ) -> list[str]:
-    spec = CONNECTORS.get(connector)
+    roles = ("stream", "table", "sink")
+    spec = next((s for r in roles if (s := find_connector(connector, r)) is not None), None)
     lines = []
     for key, value in options.items():
         option = None if spec is None else spec.option(key)
-        spark_key = READER_KEYS.get(key, key)
+        spark_key = SPARK_OPTIONS.get(key, key)
         if option is not None and option.secret:
             shown = f'os.environ["{key.upper()}"]'
         elif isinstance(value, bool):
@@ -216,7 +207,7 @@ def _aggregate(step: ph.Aggregate) -> str:
     if step.session is not None:
         column, ts, gap = step.session
         keys.append(
-            f"        F.session_window(F.col({_quoted(ts)}), {literal(f'{gap} milliseconds')})"
+            f"        F.session_window(F.col({_quoted(ts)}), {literal(f'{gap} microseconds')})"
             f".alias({literal(column)}),\n"
         )
     calls = _columns(step.aggregates) or '        F.expr("count(1)").alias("__any_row"),\n'

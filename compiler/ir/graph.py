@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.rewrite import walk
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 OPERATOR_NAMES: dict[type[lg.Logical], str] = {
     lg.Scan: "scan", lg.Watermark: "watermark", lg.Filter: "filter", lg.Project: "select",
@@ -30,7 +32,10 @@ class PlanGraph:
 
     @cached_property
     def network(self) -> nx.DiGraph[str]:
-        """Edges run from an operator to the operators that read it."""
+        """For graph algorithms: edges run from an operator to the operators that read it."""
+        # Imported on demand: it takes longer than compiling a program.
+        import networkx as nx
+
         graph: nx.DiGraph[str] = nx.DiGraph()
         graph.add_nodes_from(self.nodes)
         graph.add_edges_from((i, n) for n, ins in self.inputs.items() for i in ins)
@@ -38,13 +43,33 @@ class PlanGraph:
 
     def consumers(self, node_id: str) -> tuple[str, ...]:
         """The operators that read this one, in plan order."""
-        readers = set(self.network.successors(node_id))
-        return tuple(n for n in self.nodes if n in readers)
+        return tuple(self._readers[node_id])
 
     def queries_over(self, node_id: str) -> tuple[str, ...]:
         """Names of the queries that depend on this operator, in program order."""
-        above = nx.descendants(self.network, node_id) | {node_id}
-        return tuple(q for q, root in self.roots.items() if root in above)
+        return tuple(self._queries[node_id])
+
+    @cached_property
+    def _readers(self) -> dict[str, list[str]]:
+        readers: dict[str, list[str]] = {node_id: [] for node_id in self.nodes}
+        for node_id, inputs in self.inputs.items():
+            for below in dict.fromkeys(inputs):
+                readers[below].append(node_id)
+        return readers
+
+    @cached_property
+    def _queries(self) -> dict[str, list[str]]:
+        queries: dict[str, list[str]] = {node_id: [] for node_id in self.nodes}
+        for query, root in self.roots.items():
+            seen = {root}
+            stack = [root]
+            while stack:
+                top = stack.pop()
+                queries[top].append(query)
+                new = [i for i in dict.fromkeys(self.inputs[top]) if i not in seen]
+                seen.update(new)
+                stack.extend(new)
+        return queries
 
 
 def build_graph(plan: lg.LogicalPlan) -> PlanGraph:

@@ -96,7 +96,8 @@ class AssignWindow(Step):
 class Aggregate(Step):
     """``df.groupBy(keys).agg(aggregates)``; without aggregates the distinct keys.
 
-    ``session``: (column, event-time column, gap in ms) of a session window among the keys, or None.
+    ``session``: (column, event-time column, gap in µs) of a session window among the keys, or None.
+    Spark joins sessions that touch, so rows exactly that far apart are in one session.
     """
 
     input: Step

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import WINDOW_FIELDS, Column, Expr, transform
+from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.source import Span
 
 
 def with_inputs(node: lg.Logical, inputs: tuple[lg.Logical, ...]) -> lg.Logical:
@@ -42,18 +44,40 @@ def rewrite_up(
 
 
 def walk(node: lg.Logical) -> Iterator[lg.Logical]:
-    """Every operator once, inputs first."""
+    """Every operator once, inputs first, left to right."""
     seen: set[int] = set()
+    stack: list[tuple[lg.Logical, bool]] = [(node, False)]
+    while stack:
+        top, done = stack.pop()
+        if done:
+            yield top
+        elif id(top) not in seen:
+            seen.add(id(top))
+            stack.append((top, True))
+            stack.extend((below, False) for below in reversed(top.inputs))
 
-    def visit(n: lg.Logical) -> Iterator[lg.Logical]:
-        if id(n) in seen:
-            return
-        seen.add(id(n))
-        for below in n.inputs:
-            yield from visit(below)
-        yield n
 
-    yield from visit(node)
+MAX_OPERATORS = 20_000
+"""Operators of one query, shared ones counted wherever they are read."""
+
+MAX_LEVELS = 1_000
+"""Operators above one another."""
+
+
+def check_size(root: lg.Logical, span: Span) -> None:
+    """Raises ``Abort`` for a query that no machine could run, before anything recurses into it."""
+    sizes: dict[int, tuple[int, int]] = {}
+    for node in walk(root):
+        below = [sizes[id(i)] for i in node.inputs]
+        operators = 1 + sum(n for n, _ in below)
+        levels = 1 + max((n for _, n in below), default=0)
+        if operators > MAX_OPERATORS or levels > MAX_LEVELS:
+            raise Abort(Diagnostic(
+                code="SQ0108", span=span, help="split it into queries that pass rows through sinks",
+                message=f"query is too large: more than {MAX_OPERATORS:,} operators, or "
+                f"{MAX_LEVELS:,} above one another",
+            ))
+        sizes[id(node)] = operators, levels
 
 
 def exprs_of(node: lg.Logical) -> tuple[Expr, ...]:

@@ -12,7 +12,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Op, columns_of, conjuncts
 from streamq.compiler.lowering.sql import WINDOW, interval, quote, to_sql
-from streamq.compiler.lowering.state import LowerContext, Lowered, Stamp, refuse
+from streamq.compiler.lowering.state import LowerContext, Lowered, Stamp, refuse, refuse_closed
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Diagnostic, Severity
 
@@ -36,6 +36,8 @@ def lower_join(node: lg.Join, left: Lowered, right: Lowered, context: LowerConte
     if left.session or right.session:
         raise refuse("a join under a session window cannot be run yet", node.origin,
                      "aggregate the sessions first")
+    for side in (left, right):
+        refuse_closed(side, "a join of streams", node)
     if changes == (lg.Change.FINAL, lg.Change.FINAL):
         return _same_window(node, left, right, context)
     if lg.Change.FINAL in changes:

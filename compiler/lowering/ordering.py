@@ -9,7 +9,7 @@ from __future__ import annotations
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.lowering.sql import WINDOW, quote, to_sql
-from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
+from streamq.compiler.lowering.state import LowerContext, Lowered, refuse, refuse_closed
 from streamq.dsl.types import Array, Map, Struct, Type
 
 ROWS, ROW, LAST = "__rows", "__row", "__last"
@@ -30,6 +30,7 @@ def sortable(t: Type) -> bool:
 
 def lower_sort(node: lg.Sort, below: Lowered, context: LowerContext) -> Lowered:
     """The rows of each window in order; ties go by the rows' values, the same on every run."""
+    refuse_closed(below, "ORDER BY", node)
     if node.change is not lg.Change.FINAL or not below.window:
         raise refuse(
             "ORDER BY needs a window with SLIDE, or it would sort without end", node.origin,

@@ -10,7 +10,7 @@ from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.compiler.passes.assign_watermarks import keeps_state
 from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.stdlib.connectors import CONNECTORS
+from streamq.stdlib.connectors import find_connector
 
 CONSOLE = ph.SinkSpec(name=None, connector="console")
 
@@ -77,7 +77,7 @@ def _sink(
     if query.sink is None:
         return CONSOLE
     decl = sinks[query.sink]
-    spec = CONNECTORS.get(decl.connector)
+    spec = find_connector(decl.connector, "sink")
     mode = "update" if update else "append"
     if spec is not None and mode not in spec.modes:
         raise refuse(

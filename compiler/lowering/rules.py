@@ -14,7 +14,7 @@ from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
 from streamq.compiler.lowering.scans import lower_scan, lower_shed
 from streamq.compiler.lowering.sql import WINDOW, aggregate, quote, to_sql
-from streamq.compiler.lowering.state import LowerContext, Lowered, Stamp, refuse
+from streamq.compiler.lowering.state import LowerContext, Lowered, Stamp, refuse, refuse_closed
 from streamq.dsl.ast import R2S
 from streamq.dsl.diagnostics import Diagnostic, Severity
 
@@ -95,10 +95,22 @@ def _filter(node: lg.Filter, below: Lowered, context: LowerContext) -> Lowered:
             "filter before grouping, or aggregate over a window with SLIDE",
             notes=("a row that no longer passes would have to be taken back",),
         )
+    condition = to_sql(node.predicate, below.columns)
+    time = node.input.event_time
+    if time is not None and _stands_on_watermark(node.input):
+        # Spark moves a filter below the watermark unless it reads the event time; rows that do not
+        # pass would then no longer move the watermark, and the query's results would be held up.
+        condition = f"if({quote(time)} IS NULL, FALSE, {condition})"
     return below.over(ph.Where(
-        below.step, to_sql(node.predicate, below.columns),
-        id=context.step_id(node, "filter"), origin=node.origin,
+        below.step, condition, id=context.step_id(node, "filter"), origin=node.origin,
     ))
+
+
+def _stands_on_watermark(node: lg.Logical) -> bool:
+    """True where nothing between the operator and its stream's watermark stops Spark's optimiser."""
+    while isinstance(node, lg.Project | lg.Filter | lg.Window):
+        node = node.input
+    return isinstance(node, lg.Watermark)
 
 
 def _window(node: lg.Window, below: Lowered, context: LowerContext) -> Lowered:
@@ -140,6 +152,7 @@ def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Low
             "an aggregate over rows that replace each other cannot be run yet", node.origin,
             "aggregate the inner query over a window with SLIDE",
         )
+    refuse_closed(below, "an aggregate", node)
     keys = tuple((n, to_sql(e, below.columns)) for n, e in node.keys)
     names = tuple(f.name for f in node.schema)
     if below.session is not None:
@@ -186,12 +199,20 @@ def _session(
             f"write [SESSION … PARTITION BY {by}] and GROUP BY {by}" if by
             else "write the same columns in PARTITION BY and GROUP BY",
         )
-    step = ph.Aggregate(
+    names = tuple(f.name for f in node.schema)
+    grouped_step = ph.Aggregate(
         below.step, keys, _calls(node.aggregates, below.columns),
-        session=(WINDOW, time, spec.gap_ms),
+        session=(WINDOW, time, spec.gap_ms * 1000 - 1),
         id=context.step_id(node, "aggregate"), origin=node.origin,
     )
-    return Lowered(step, tuple(f.name for f in node.schema), window=True)
+    # A gap as long as the session's ends it, so Spark was given a microsecond less.
+    window = f"named_struct('start', {quote(WINDOW)}.`start`, 'end', " \
+        f"{quote(WINDOW)}.`end` + INTERVAL '0.000001' SECOND)"
+    step = ph.Select(
+        grouped_step, (*((n, quote(n)) for n in names), (WINDOW, window)),
+        id=context.step_id(node, "session_end"), origin=node.origin,
+    )
+    return Lowered(step, names, window=True, closed=True)
 
 
 def _warn_groups(node: lg.Aggregate, context: LowerContext) -> None:
@@ -205,6 +226,7 @@ def _warn_groups(node: lg.Aggregate, context: LowerContext) -> None:
 
 
 def _distinct(node: lg.Distinct, below: Lowered, context: LowerContext) -> Lowered:
+    refuse_closed(below, "DISTINCT", node)
     step_id = context.step_id(node, "distinct")
     if below.session is not None or node.change in (lg.Change.MOVING, lg.Change.UPDATE):
         raise refuse(

@@ -24,6 +24,7 @@ class Lowered:
     """A step, its visible columns, whether it has the window column, and its streams' stamps.
 
     ``session``: the session window that the aggregate above must make, with its event-time column.
+    ``closed``: results of sessions, which Spark cannot group again.
     """
 
     step: ph.Step
@@ -31,6 +32,7 @@ class Lowered:
     window: bool = False
     stamps: tuple[Stamp, ...] = ()
     session: tuple[lg.Session, str] | None = None
+    closed: bool = False
 
     @property
     def columns(self) -> frozenset[str]:
@@ -67,3 +69,10 @@ def refuse(
 ) -> Abort:
     """A construct that has a meaning but no lowering."""
     return Abort(Diagnostic(code=code, message=message, span=span, help=help, notes=notes))
+
+
+def refuse_closed(below: Lowered, what: str, node: lg.Logical) -> None:
+    """Results of session windows are final: nothing that groups can stand above them."""
+    if below.closed:
+        raise refuse(f"{what} over the results of sessions cannot be run yet", node.origin,
+                     "send the sessions to a sink, and read them as another stream")

@@ -19,7 +19,8 @@ from streamq.compiler.passes.base import PassContext
 
 def assign_watermarks(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
     queries = tuple(
-        q if keeps_state(q.root) else replace(q, root=rewrite_up(q.root, _drop))
+        q if keeps_state(q.root) or _has_window(q.root)
+        else replace(q, root=rewrite_up(q.root, _drop))
         for q in plan.queries
     )
     changed = any(a is not b for a, b in zip(queries, plan.queries, strict=True))
@@ -34,6 +35,11 @@ def keeps_state(root: lg.Logical) -> bool:
         or (isinstance(n, lg.Window) and isinstance(n.spec, lg.LastRows | lg.Session))
         for n in walk(root)
     )
+
+
+def _has_window(root: lg.Logical) -> bool:
+    """Windows ask for the event time, which a computed column has only through its watermark."""
+    return any(isinstance(n, lg.Window) for n in walk(root))
 
 
 def _drop(node: lg.Logical) -> lg.Logical | None:

@@ -9,15 +9,13 @@ from time import perf_counter
 from streamq.compiler.ir.logical import LogicalPlan
 from streamq.compiler.ir.verify import verify
 from streamq.compiler.notices import PlanNotice
-from streamq.dsl.diagnostics import Diagnostic
 
 
 @dataclass
 class PassContext:
-    """What passes may leave behind: notices for the user and refusals to lower."""
+    """What passes may leave behind: notices for the user."""
 
     notices: list[PlanNotice] = field(default_factory=list)
-    refusals: list[Diagnostic] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +29,17 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class TraceEntry:
-    """One executed pass: its name, whether the plan changed, seconds taken, the plan after it."""
+    """One executed pass: its name, the plans before and after it, seconds taken."""
 
     name: str
-    changed: bool
-    seconds: float
+    before: LogicalPlan
     plan: LogicalPlan
+    seconds: float
+
+    @property
+    def changed(self) -> bool:
+        """Whether the pass did anything; compares whole plans, so only those who show it ask."""
+        return self.before is not self.plan and self.before != self.plan
 
 
 def run_passes(
@@ -46,10 +49,9 @@ def run_passes(
     trace: list[TraceEntry] = []
     for step in passes:
         start = perf_counter()
-        new = step.run(plan, context)
-        changed = new is not None and new != plan
-        plan = plan if new is None else new
+        before, new = plan, step.run(plan, context)
+        plan = before if new is None else new
+        trace.append(TraceEntry(step.name, before, plan, perf_counter() - start))
         if check:
             verify(plan, step.name)
-        trace.append(TraceEntry(step.name, changed, perf_counter() - start, plan))
     return plan, tuple(trace)

@@ -12,8 +12,8 @@ from streamq.compiler.passes.share_subplans import share_subplans
 
 PIPELINE: tuple[Pass, ...] = (
     Pass("normalize", normalize, "all later passes see one form of each thing"),
+    Pass("place_shedders", place_shedders, "before predicates move: a shedder sees all of its source"),
     Pass("push_predicates", push_predicates, "before pruning, which then drops what only tests read"),
-    Pass("place_shedders", place_shedders, "before watermarks go: a shedder stands above its source's"),
     Pass("assign_watermarks", assign_watermarks, "after pushing: whether state is kept is known"),
     Pass("prune_columns", prune_columns, "after shedders, whose hash reads columns of its own"),
     Pass("share_subplans", share_subplans, "last: sharing is about the final shape"),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.rewrite import rewrite_up, walk
+from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl import ast
@@ -44,18 +44,24 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     keys = tuple(k.parts[-1].text for k in shed.method.keys)
     percent = shed.goal.amount
     sources: list[str] = []
+    memo: dict[int, lg.Logical] = {}
 
-    def rule(node: lg.Logical) -> lg.Logical | None:
-        if not _is_top_of_source(node):
-            return None
-        scan = next(n for n in walk(node) if isinstance(n, lg.Scan))
-        columns = shed_columns(scan, keys)
-        sources.append(scan.source.name)
-        return lg.Shed(
-            node, query.name, columns, percent, owner=query.name, origin=shed.span
-        )
+    def insert(node: lg.Logical) -> lg.Logical:
+        done = memo.get(id(node))
+        if done is None:
+            stream = stream_of(node)
+            if stream is None:
+                done = with_inputs(node, tuple(insert(i) for i in node.inputs))
+            else:
+                sources.append(stream)
+                columns = shed_columns(node.schema, keys)
+                done = lg.Shed(
+                    node, query.name, columns, percent, owner=query.name, origin=shed.span
+                )
+            memo[id(node)] = done
+        return done
 
-    root = rewrite_up(query.root, rule)
+    root = insert(query.root)
     names = " and ".join(f"`{s}`" for s in dict.fromkeys(sources))
     by = f" by {', '.join(keys)}" if keys else ""
     context.notices.append(PlanNotice(
@@ -68,23 +74,28 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     return replace(query, root=root)
 
 
+def stream_of(node: lg.Logical) -> str | None:
+    """The stream that is whole at this operator: scanned, its columns computed, its rows stamped."""
+    match node:
+        case lg.Watermark():
+            return stream_of(node.input)
+        case lg.Project(input=lg.Scan() as scan):
+            # The columns that a stream computes come from its declaration, as the scan does.
+            declared = (node.owner, node.origin) == (scan.owner, scan.origin)
+            return stream_of(scan) if declared else None
+        case lg.Scan():
+            return None if node.source.is_table else node.source.name
+        case _:
+            return None
 
 
-def _is_top_of_source(node: lg.Logical) -> bool:
-    """True for the Watermark of a stream, or its Scan where no Watermark follows."""
-    if isinstance(node, lg.Watermark):
-        return True
-    return isinstance(node, lg.Scan) and not node.source.is_table and node.source.event_time is None
-
-
-def shed_columns(scan: lg.Scan, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns whose hash decides: the keys, or all that can be hashed."""
+def shed_columns(fields: tuple[lg.Field, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns whose hash decides: the keys, or all plain ones; nested ones where there are none."""
     if keys:
-        by_fold = {f.name.casefold(): f.name for f in scan.source.fields}
-        return tuple(by_fold[k.casefold()] for k in keys if k.casefold() in by_fold)
-    return tuple(
-        f.name for f in scan.source.fields if not isinstance(f.type, Array | Map | Struct)
-    )
+        by_fold = {f.name.casefold(): f.name for f in fields}
+        return tuple(by_fold[k.casefold()] for k in keys)
+    plain = tuple(f.name for f in fields if not isinstance(f.type, Array | Map | Struct))
+    return plain or tuple(f.name for f in fields if not isinstance(f.type, Map))
 
 
 def _warn_exact(

@@ -54,18 +54,24 @@ def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
                 aggregates = node.aggregates[:1]
             slim = replace(node, aggregates=aggregates)
             return replace(slim, input=_prune(node.input, _reads(exprs_of(slim))))
-        case lg.Distinct() | lg.Union():
-            whole = frozenset(f.name for f in node.schema)
-            if isinstance(node, lg.Union):
-                return replace(node, branches=tuple(_exact(b, whole) for b in node.branches))
-            return replace(node, input=_exact(node.input, whole))
+        case lg.Distinct():
+            return replace(node, input=_exact(node.input, _names(node)))
+        case lg.Union():
+            kept = need & _names(node) or frozenset({node.schema[0].name})
+            return replace(node, branches=tuple(_exact(b, kept) for b in node.branches))
         case lg.ToStream():
-            return replace(node, input=_prune(node.input, need))
+            # Which rows appear or leave depends on whole rows, unless all only appear.
+            plain = node.input.change in (lg.Change.APPEND, lg.Change.FINAL)
+            return replace(node, input=_prune(node.input, need if plain else _names(node)))
         case lg.Join():
             wanted = need | _reads(exprs_of(node)) | _join_times(node)
             return replace(node, left=_side(node.left, wanted), right=_side(node.right, wanted))
         case _:
             raise TypeError(f"not an operator: {type(node).__name__}")
+
+
+def _names(node: lg.Logical) -> frozenset[str]:
+    return frozenset(f.name for f in node.schema)
 
 
 def _side(side: lg.Logical, wanted: frozenset[str]) -> lg.Logical:

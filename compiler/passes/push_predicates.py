@@ -4,7 +4,8 @@
 
     Filter(p, Project(items, R))     ->  Project(items, Filter(p[items], R))
     Filter(p, Join(A, B))            ->  Join(Filter(a, A), Filter(b, B), on + rest)
-    Filter(p, S [time window])       ->  (Filter(p, S)) [time window]      not below row windows
+    Filter(p, S [time window])       ->  (Filter(p, S)) [time window]
+    Filter(p, S [PARTITION BY k …])  ->  (Filter(p, S)) [PARTITION BY k …]   parts on k only
     Filter(p, Aggregate(keys, R))    ->  Aggregate(keys, Filter(p[keys], R))   parts on keys only
 
 A filter stays above the watermark: which rows are late does not depend on the query.
@@ -12,20 +13,31 @@ A filter stays above the watermark: which rows are late does not depend on the q
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import (
     WINDOW_FIELDS,
+    Column,
     Expr,
+    Udf,
     columns_of,
     conjunction,
     conjuncts,
     is_deterministic,
+    walk,
 )
 from streamq.compiler.ir.rewrite import substitute, with_inputs
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl.ast import JoinKind
+
+MAX_COPIED = 500
+"""Parts of expressions that a test may copy on its way through a projection, in all.
+
+Without a bound, tests over columns that are computed from columns that are computed … would double
+at every level.
+"""
 
 
 def push_predicates(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
@@ -66,7 +78,7 @@ def _push(parts: tuple[Expr, ...], node: lg.Logical) -> lg.Logical:
             return _push((*conjuncts(node.predicate), *parts), node.input)
         case lg.Project():
             items = dict(node.items)
-            free = [p for p in parts if _substitutable(p, items)]
+            free = [p for p in parts if _may_move(p, items)]
             moved = tuple(substitute(p, items) for p in free)
             rest = tuple(p for p in parts if p not in free)
             return _keep(rest, replace(node, input=_push(moved, node.input)))
@@ -74,11 +86,20 @@ def _push(parts: tuple[Expr, ...], node: lg.Logical) -> lg.Logical:
             free = [p for p in parts if not columns_of(p) & set(WINDOW_FIELDS)]
             rest = tuple(p for p in parts if p not in free)
             return _keep(rest, replace(node, input=_push(tuple(free), node.input)))
-        case lg.Distinct() | lg.ToStream():
+        case lg.Window(spec=lg.LastRows() | lg.Session() as spec):
+            # Whole groups go or stay, so the other groups' windows do not change.
+            free = [p for p in parts if _reads_only(p, set(spec.partition))]
+            rest = tuple(p for p in parts if p not in free)
+            return _keep(rest, replace(node, input=_push(tuple(free), node.input)))
+        case lg.Distinct():
+            free = [p for p in parts if is_deterministic(p)]
+            rest = tuple(p for p in parts if p not in free)
+            return _keep(rest, replace(node, input=_push(tuple(free), node.input)))
+        case lg.ToStream():
             return replace(node, input=_push(parts, node.input))
         case lg.Aggregate() if node.keys:
             keys = dict(node.keys)
-            free = [p for p in parts if columns_of(p) and columns_of(p) <= keys.keys()]
+            free = [p for p in parts if _reads_only(p, keys.keys()) and _may_move(p, keys)]
             moved = tuple(substitute(p, keys) for p in free)
             rest = tuple(p for p in parts if p not in free)
             return _keep(rest, replace(node, input=_push(moved, node.input)))
@@ -91,9 +112,21 @@ def _push(parts: tuple[Expr, ...], node: lg.Logical) -> lg.Logical:
             return _keep(parts, node)
 
 
-def _substitutable(part: Expr, items: dict[str, Expr]) -> bool:
-    used = [items[c] for c in columns_of(part) if c in items]
-    return all(is_deterministic(e) for e in used)
+def _reads_only(part: Expr, names: AbstractSet[str]) -> bool:
+    """True where the test is one of whole groups: the same for all rows of equal ``names``."""
+    used = columns_of(part)
+    return bool(used) and used <= names and is_deterministic(part)
+
+
+def _may_move(part: Expr, items: dict[str, Expr]) -> bool:
+    """False where a test would compute something anew that differs, or that costs much."""
+    used = [items[e.name] for e in walk(part) if isinstance(e, Column) and e.name in items]
+    parts = [e for item in used for e in walk(item)]
+    return (
+        all(is_deterministic(e) for e in used)
+        and not any(isinstance(e, Udf) for e in parts)
+        and len(parts) <= MAX_COPIED
+    )
 
 
 def _join(node: lg.Join, parts: tuple[Expr, ...]) -> lg.Logical:

@@ -27,18 +27,26 @@ from streamq.compiler.ir.physical import (
     WithWatermark,
 )
 from streamq.runtime.spark.names import quoted
-from streamq.runtime.spark.sources import read_stream, read_table
+from streamq.runtime.spark.sources import SourceContext, read_stream, read_table
 
 _ANY_ROW = "__any_row"
 
 
 @dataclass(frozen=True, slots=True)
 class EmitContext:
-    """``base_dir``: where relative paths start. ``control_dir``: holds a file per control relation."""
+    """``base_dir``: where relative paths start. ``memory_dir``: has a folder per memory source.
+
+    ``control_dir``: holds a file per control relation; None fixes the knobs at their first values.
+    """
 
     spark: SparkSession
     base_dir: str = ""
+    memory_dir: str = ""
     control_dir: Path | None = None
+
+    @property
+    def sources(self) -> SourceContext:
+        return SourceContext(self.spark, self.base_dir, self.memory_dir)
 
 
 def build_frame(query: PhysicalQuery, context: EmitContext) -> DataFrame:
@@ -51,9 +59,9 @@ def build_frame(query: PhysicalQuery, context: EmitContext) -> DataFrame:
 def _emit(step: Step, context: EmitContext) -> DataFrame:
     match step:
         case ScanStream():
-            return read_stream(context.spark, step, context.base_dir)
+            return read_stream(step, context.sources)
         case ScanTable():
-            return read_table(context.spark, step, context.base_dir)
+            return read_table(step, context.sources)
         case Select(input=below, items=items):
             return _emit(below, context).select(*_columns(items))
         case Where(input=below, condition=condition):
@@ -85,7 +93,7 @@ def _aggregate(step: Aggregate, context: EmitContext) -> DataFrame:
     keys = _columns(step.keys)
     if step.session is not None:
         column, ts, gap = step.session
-        keys.append(F.session_window(F.col(quoted(ts)), f"{gap} milliseconds").alias(column))
+        keys.append(F.session_window(F.col(quoted(ts)), f"{gap} microseconds").alias(column))
     grouped = _emit(step.input, context).groupBy(*keys)
     if step.aggregates:
         return grouped.agg(*_columns(step.aggregates))
@@ -112,7 +120,7 @@ def _create_control(control: ControlRelation, context: EmitContext) -> None:
     context.spark.dataSource.register(ControlSource)
     reader = context.spark.read.format(ControlSource.name())
     if context.control_dir is not None:
-        reader = reader.option("path", str(context.control_dir / f"{control.query}.json"))
+        reader = reader.option("path", str(context.control_dir / "control.json"))
     for knob in control.knobs:
         reader = reader.option(knob.name, knob.initial)
     reader.load().createOrReplaceTempView(quoted(control.view))

@@ -1,4 +1,4 @@
-"""Spark's exceptions as diagnostics with the place in the program, without traces and plan dumps."""
+"""Spark's exceptions as diagnostics with the place in the program, without traces and plans."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def to_diagnostic(
     if "CSV header does not conform" in text:
         return Diagnostic(
             "SQ0803", f"a CSV header does not fit the columns of query `{query.name}`", span,
-            notes=where + _header_notes(text), help="all files of a folder must have the same header",
+            notes=where + _header_notes(text), help="all files of a folder need the same header",
         )
     if "PARQUET_COLUMN_DATA_TYPE_MISMATCH" in text or "CANNOT_MERGE_INCOMPATIBLE" in text:
         return Diagnostic(
@@ -126,7 +126,9 @@ def _one_line(cause: Cause) -> str:
         raised = [line for line in lines if not line.lstrip().startswith("SQLSTATE")]
         text = raised[-1] if raised else text
     first = next((line for line in text.splitlines() if line.strip()), "")
-    first = _BYPASS.sub("", _SQLSTATE.sub("", _JAVA_CLASS.sub("", first))).strip().rstrip(".;").strip()
+    for noise in (_JAVA_CLASS, _SQLSTATE, _BYPASS):
+        first = noise.sub("", first)
+    first = first.strip().rstrip(".;").strip()
     named = _CONDITION.match(first)
     first = first[named.end() :] if named else first
     condition = cause.condition or (named.group(1) if named else "")

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION: Python functions over whole Arrow arrays, imported by the name the plan gives."""
+"""CREATE FUNCTION: Python functions over Arrow arrays, imported by the name that the plan gives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from streamq.compiler.ir.physical import FunctionSource
 from streamq.dsl.diagnostics import Abort, Diagnostic, did_you_mean
@@ -60,7 +60,7 @@ def register_functions(
 
 
 def _call(named: NamedFunction) -> Callable[..., Any]:
-    """A plain function around the named one: Spark asks callables for ``__name__`` and a signature."""
+    """A plain function around the named one: Spark asks for ``__name__`` and a signature."""
 
     def call(*arrays: Any) -> Any:
         return named(*arrays)

@@ -6,12 +6,15 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from pyspark.sql.streaming.query import StreamingQuery
+from typing import TYPE_CHECKING, Any
 
 from streamq.runtime.metrics import QuerySample
-from streamq.runtime.spark.sinks import OUTPUT_METRIC
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+OUTPUT_METRIC = "streamq.output"
+"""Name under which the rows that reach a sink are observed, where Spark does not count them."""
 
 Progress = Mapping[str, Any]
 """One report in the form that Spark documents as JSON."""
@@ -32,7 +35,7 @@ class ProgressReader:
         Spark keeps the last hundred reports. Only new ones are turned into JSON: doing so for all
         of them four times a second costs more than a small batch.
         """
-        reports = self.query._jsq.recentProgress()  # type: ignore[attr-defined]
+        reports = self.query._jsq.recentProgress()
         fresh: list[Progress] = []
         for index in range(len(reports) - 1, -1, -1):
             report: Progress = json.loads(reports[index].json())
@@ -49,10 +52,7 @@ class ProgressReader:
 def sample_of(query: str, report: Progress, input_taken: float | None) -> QuerySample:
     """The sample of one report. ``input_taken``: when the batch before took its input, in seconds
     since the epoch, or None for the first batch."""
-    intake = _intake(report)
-    rows_in = intake.get("arrived", int(report.get("numInputRows") or 0))
-    malformed = intake.get("malformed", 0)
-    kept = intake.get("kept", rows_in - malformed)
+    rows_in, shed, malformed = _intake(report)
     began = _seconds(report["timestamp"])
     batch_ms = int(report["durationMs"].get("triggerExecution", report.get("batchDuration") or 0))
     ended = began + batch_ms / 1000
@@ -63,8 +63,8 @@ def sample_of(query: str, report: Progress, input_taken: float | None) -> QueryS
         batch=int(report["batchId"]),
         ended=ended,
         rows_in=rows_in,
-        kept=kept,
-        shed=max(0, rows_in - kept - malformed),
+        kept=rows_in - shed - malformed,
+        shed=shed,
         malformed=malformed,
         late=sum(int(s.get("numRowsDroppedByWatermark") or 0) for s in states),
         rows_out=_rows_out(report),
@@ -78,16 +78,23 @@ def sample_of(query: str, report: Progress, input_taken: float | None) -> QueryS
     )
 
 
-def _intake(report: Progress) -> dict[str, int]:
-    """Sums of the counts that the query's scans observed."""
-    sums: dict[str, int] = {}
-    for name, metrics in (report.get("observedMetrics") or {}).items():
-        if name == OUTPUT_METRIC:
-            continue
-        for metric, value in metrics.items():
-            if metric in ("arrived", "kept", "malformed") and value is not None:
-                sums[metric] = sums.get(metric, 0) + int(value)
-    return sums
+def _intake(report: Progress) -> tuple[int, int, int]:
+    """Rows that arrived, were shed and were malformed, from what the query's scans observed.
+
+    A scan of files counts ``arrived`` and ``malformed``; a shedder, which stands above it, counts
+    ``arrived`` and ``kept``. A query sheds on all of its streams or on none. Where neither says
+    what arrived, Spark's own number of input rows does.
+    """
+    observed = (report.get("observedMetrics") or {}).values()
+    scans = [m for m in observed if m.get("malformed") is not None]
+    shedders = [m for m in observed if m.get("kept") is not None]
+    malformed = sum(int(m["malformed"]) for m in scans)
+    if shedders:
+        passed = sum(int(m["arrived"]) for m in shedders)
+        return passed + malformed, passed - sum(int(m["kept"]) for m in shedders), malformed
+    if scans and len(scans) == len(report.get("sources") or ()):
+        return sum(int(m["arrived"]) for m in scans), 0, malformed
+    return int(report.get("numInputRows") or 0), 0, malformed
 
 
 def _rows_out(report: Progress) -> int:

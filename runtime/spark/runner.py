@@ -12,7 +12,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -206,7 +209,7 @@ def _before_start(
     """What forbids the start: a checkpoint of another plan, an output folder of another run."""
     found: list[Diagnostic] = []
     for query in queries:
-        directory = root / query.name
+        directory = _directory(root, query)
         if (foreign := checkpoint.check(query, directory)) is not None:
             found.append(foreign)
         elif checkpoint.is_new(directory) and (taken := output_taken(query, base_dir)):
@@ -221,29 +224,29 @@ def _start_all(
     """Starts every query; Abort at the first that Spark refuses."""
     register_functions(spark, plan.functions, plan.base_dir)
     trigger = _trigger(run.options, plan)
+    context = EmitContext(spark, plan.base_dir, run.options.memory_dir)
     for query in queries:
-        directory = root / query.name
+        directory = _directory(root, query)
         checkpoint.record(query, directory)
         try:
-            frame = build_frame(query, EmitContext(spark, plan.base_dir, directory))
+            frame = build_frame(query, replace(context, control_dir=directory))
             handle = start_query(
                 query, frame,
                 SinkContext(
-                    directory, trigger, _rows_shown(run.options), run.feed, plan.base_dir
+                    directory, trigger, run.options.limit or run.options.rows_per_batch, run.feed,
+                    plan.base_dir,
                 ),
             )
-        except Abort:
-            raise
-        except Exception as error:
+        except (PySparkException, Py4JError) as error:
             raise Abort(to_diagnostic(error, query, _function_names(plan))) from error
         run.running.append(
             _Running(query, handle, ProgressReader(handle, query.name), QueryTotals(query.name))
         )
 
 
-def _rows_shown(options: RunOptions) -> int:
-    """Rows of a batch that a console gets: with a limit on the run, up to that many."""
-    return options.rows_per_batch if options.limit is None else options.limit
+def _directory(root: Path, query: PhysicalQuery) -> Path:
+    """The checkpoint folder of a query, whatever its name holds."""
+    return root / quote(query.name, safe="").replace(".", "%2E")
 
 
 def _trigger(options: RunOptions, plan: PhysicalPlan) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Connectors that write: starts the streaming query of each sink and collects what consoles show."""
+"""Connectors that write: starts the query of each sink and collects what consoles show."""
 
 from __future__ import annotations
 
@@ -14,34 +14,22 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from streamq.compiler.ir.physical import OptionValue, PhysicalQuery
+from streamq.compiler.ir.physical import OptionValue, PhysicalQuery, SinkSpec
 from streamq.dsl.diagnostics import Abort, Diagnostic, InternalError
 from streamq.runtime.metrics import ResultRows
 from streamq.runtime.paths import is_remote, resolve
-
-OUTPUT_METRIC = "streamq.output"
-"""Name under which the rows that reach a sink are observed, where Spark does not count them."""
+from streamq.runtime.spark.progress import OUTPUT_METRIC
+from streamq.stdlib.connector_specs import SPARK_OPTIONS
 
 MEMORY_ROWS = 1_000_000
 """Rows that a memory sink keeps at most: it is for tests, everything lies in this process."""
 
+CONSOLE_ROWS = 20
+"""Rows of a batch that the console of a bare query shows."""
+
 _ROW_IN_PARTITION = "(monotonically_increasing_id() & 8589934591)"
 
-WRITER_OPTIONS: dict[str, str] = {
-    "header": "header",
-    "delimiter": "sep",
-    "quote": "quote",
-    "escape": "escape",
-    "encoding": "encoding",
-    "null_value": "nullValue",
-    "timestamp_format": "timestampFormat",
-    "date_format": "dateFormat",
-    "compression": "compression",
-}
-"""Options of the ``file`` sink that Spark has under another name."""
-
-
-class StopRequested(Exception):
+class StopRequestedError(Exception):
     """Raised in a batch function so that a query ends without waiting for the batch."""
 
 
@@ -73,6 +61,7 @@ class RowFeed:
         return ResultRows(
             query.name, batch, tuple(table.column_names), tuple(zip(*columns, strict=True)),
             max(total, table.num_rows), query.mode == "update", query.keys,
+            whole=not _option(query.sink, "truncate", True),
         )
 
     def count(self, query: str, rows: int) -> int:
@@ -84,11 +73,14 @@ class RowFeed:
 
 @dataclass(frozen=True, slots=True)
 class SinkContext:
-    """``checkpoint``: the folder of this query. ``trigger``: arguments of Spark's ``trigger``."""
+    """``checkpoint``: the folder of this query. ``trigger``: arguments of Spark's ``trigger``.
+
+    ``rows_per_batch``: rows of a batch that a console gets; None leaves it to the sink's option.
+    """
 
     checkpoint: Path
     trigger: dict[str, Any]
-    rows_per_batch: int
+    rows_per_batch: int | None
     feed: RowFeed
     base_dir: str = ""
 
@@ -98,7 +90,7 @@ def start_query(query: PhysicalQuery, frame: DataFrame, context: SinkContext) ->
     sink = query.sink
     match sink.connector:
         case "console":
-            limit = _rows(sink.options, context.rows_per_batch)
+            limit = context.rows_per_batch or int(_option(sink, "num_rows", CONSOLE_ROWS))
             writer = _writer(query, _observed(frame), context)
             return writer.foreachBatch(_batch_function(query, context.feed, limit)).start()
         case "memory":
@@ -133,9 +125,9 @@ def _file_writer(
     if not is_remote(path):
         _make_folder(query, Path(path))
     writer = writer.format(str(options["format"])).option("path", path)
-    for name, key in WRITER_OPTIONS.items():
-        if (value := options.get(name)) is not None:
-            writer = writer.option(key, value)
+    for name, value in options.items():
+        if name in SPARK_OPTIONS:
+            writer = writer.option(SPARK_OPTIONS[name], value)
     columns = [c.strip() for c in str(options.get("partition_by") or "").split(",") if c.strip()]
     return writer.partitionBy(*columns) if columns else writer
 
@@ -164,7 +156,7 @@ def _batch_function(
 
     def take_batch(batch: DataFrame, batch_id: int) -> None:
         if feed.stopping.is_set():
-            raise StopRequested
+            raise StopRequestedError
         shown = batch if limit is None else batch.where(f"{_ROW_IN_PARTITION} < {limit}")
         try:
             table = shown.toArrow()
@@ -172,12 +164,12 @@ def _batch_function(
             if feed.stopping.is_set():
                 # Spark matches the text of an interrupted callback against a pattern that
                 # overflows the stack on long texts; a short error without context avoids it.
-                raise StopRequested from None
+                raise StopRequestedError from None
             feed.failures[query.name] = error
             raise
         if limit is None and feed.count(query.name, table.num_rows) > MEMORY_ROWS:
             feed.failures[query.name] = Abort(_memory_full(query))
-            raise StopRequested
+            raise StopRequestedError
         feed.put(query.name, batch_id, table if limit is None else table.slice(0, limit))
 
     return take_batch
@@ -191,6 +183,5 @@ def _memory_full(query: PhysicalQuery) -> Diagnostic:
     )
 
 
-def _rows(options: tuple[tuple[str, OptionValue], ...], default: int) -> int:
-    value = dict(options).get("rows")
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
+def _option(sink: SinkSpec, name: str, default: OptionValue) -> OptionValue:
+    return dict(sink.options).get(name, default)

@@ -3,88 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from streamq.compiler.ir.physical import Named, ScanStream, ScanTable
+from streamq.compiler.ir.physical import Named, OptionValue, ScanStream, ScanTable
 from streamq.dsl.diagnostics import InternalError
 from streamq.runtime.datafiles import FileColumns, columns_of
 from streamq.runtime.paths import data_files, is_remote, resolve, spark_path
 from streamq.runtime.spark.names import quoted
+from streamq.stdlib.connector_specs import SPARK_OPTIONS
+from streamq.stdlib.connectors import EVENT_TIME
 
-Options = Mapping[str, str | int | float | bool]
-
-READER_OPTIONS: dict[str, str] = {
-    "header": "header",
-    "delimiter": "sep",
-    "quote": "quote",
-    "escape": "escape",
-    "comment": "comment",
-    "encoding": "encoding",
-    "null_value": "nullValue",
-    "timestamp_format": "timestampFormat",
-    "date_format": "dateFormat",
-    "multiline": "multiLine",
-    "max_files_per_trigger": "maxFilesPerTrigger",
-    "max_bytes_per_trigger": "maxBytesPerTrigger",
-    "latest_first": "latestFirst",
-    "recursive": "recursiveFileLookup",
-}
-"""Options of the ``file`` connector that Spark has under another name."""
-
-_RATE_OPTIONS = {
-    "rows_per_second": "rowsPerSecond",
-    "ramp_up": "rampUpTime",
-    "partitions": "numPartitions",
-}
+_ONLY_STREAMS = frozenset(
+    {"max_files_per_trigger", "max_bytes_per_trigger", "latest_first", "max_file_age"}
+)
+_UNITS = {"max_file_age": ("ms", 1), "ramp_up_time": ("s", 1000)}
 _NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 
 
-def read_stream(spark: SparkSession, scan: ScanStream, base_dir: str) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """``base_dir``: where relative paths start. ``memory_dir``: has a folder per memory source."""
+
+    spark: SparkSession
+    base_dir: str = ""
+    memory_dir: str = ""
+
+
+def read_stream(scan: ScanStream, context: SourceContext) -> DataFrame:
     """The unbounded frame of a stream, with exactly the columns of ``scan.schema``."""
     match scan.connector:
         case "file":
-            return _read_files(spark, spark.readStream, scan, base_dir)
+            return _read_files(context.spark.readStream, scan, context)
         case "memory":
-            return _read_script(spark.readStream, scan, base_dir)
+            return _read_script(context.spark.readStream, scan.stream, scan, context)
         case "rate":
-            reader = spark.readStream.format("rate")
-            for name, key in _RATE_OPTIONS.items():
-                if (value := dict(scan.options).get(name)) is not None:
-                    reader = reader.option(key, value)
-            return _only_declared(reader.load(), scan.schema)
+            reader = context.spark.readStream.format("rate").options(**_spark_options(scan.options))
+            return _only_declared(reader.load(), scan)
         case "nexmark":
-            return _read_nexmark(spark, scan)
+            return _read_nexmark(context.spark, scan)
         case _:
             raise InternalError(f"{scan.id}: no Spark source for connector {scan.connector!r}")
 
 
-def read_table(spark: SparkSession, scan: ScanTable, base_dir: str) -> DataFrame:
+def read_table(scan: ScanTable, context: SourceContext) -> DataFrame:
     """The bounded frame of a table."""
     match scan.connector:
         case "file":
-            return _read_files(spark, spark.read, scan, base_dir)
+            return _read_files(context.spark.read, scan, context)
         case "memory":
-            return _read_script(spark.read, scan, base_dir)
+            return _read_script(context.spark.read, scan.table, scan, context)
         case _:
             raise InternalError(f"{scan.id}: no Spark table for connector {scan.connector!r}")
 
 
 def _read_files(
-    spark: SparkSession,
-    reader: DataStreamReader | DataFrameReader,
-    scan: ScanStream | ScanTable,
-    base_dir: str,
+    reader: DataStreamReader | DataFrameReader, scan: ScanStream | ScanTable, context: SourceContext
 ) -> DataFrame:
     options = dict(scan.options)
     data_format = str(options["format"])
-    path = resolve(base_dir, str(options["path"]))
+    path = resolve(context.base_dir, str(options["path"]))
     is_stream = isinstance(scan, ScanStream)
     known = _first_file(path, data_format, options)
     schema = scan.schema
@@ -93,12 +77,10 @@ def _read_files(
         reader = reader.option("enforceSchema", False)
     nanos = frozenset(name for name, _ in schema if known and name in known.nanosecond)
     if nanos:
-        # Spark has no timestamps of nanoseconds: it reads the number, the cast below makes it whole.
-        spark.conf.set(_NANOS_AS_LONG, "true")
+        # Spark has no timestamps of nanoseconds: it reads numbers, which become timestamps below.
+        context.spark.conf.set(_NANOS_AS_LONG, "true")
         schema = tuple((n, "BIGINT" if n in nanos else t) for n, t in schema)
-    for name, key in READER_OPTIONS.items():
-        if (value := options.get(name)) is not None and (is_stream or "trigger" not in name.lower()):
-            reader = reader.option(key, value)
+    reader = reader.options(**_spark_options(scan.options, streaming=is_stream))
     corrupt = scan.corrupt_column if isinstance(scan, ScanStream) else None
     fails = options.get("on_error") == "fail"
     if data_format != "parquet":
@@ -116,11 +98,13 @@ def _read_files(
     return frame.select(*columns)
 
 
-def _first_file(path: str, data_format: str, options: Options) -> FileColumns | None:
-    """The columns of the first file there is; None where no file is there yet or it says nothing."""
+def _first_file(
+    path: str, data_format: str, options: Mapping[str, OptionValue]
+) -> FileColumns | None:
+    """The columns of the first file; None where no file is there yet or it says nothing."""
     if is_remote(path) or data_format == "json":
         return None
-    for file in islice(data_files(path), 5):
+    for file in islice(data_files(path, options), 5):
         try:
             found = columns_of(file, data_format, options)
         except (OSError, ValueError, EOFError):
@@ -148,8 +132,8 @@ def _plain_or_micros(name: str, nanos: frozenset[str]) -> Column:
 
 
 def _corrupt_column(corrupt: str, names: list[str]) -> Column:
-    """The text of malformed rows. Spark refuses to read it alone (a plain count needs nothing else),
-    so the expression leans on another column without being changed by it."""
+    """The text of malformed rows. Spark refuses to read it alone, and a plain count needs nothing
+    else, so the expression leans on another column without being changed by it."""
     text = quoted(corrupt)
     if not names:
         return F.col(text)
@@ -158,15 +142,15 @@ def _corrupt_column(corrupt: str, names: list[str]) -> Column:
 
 
 def _read_script(
-    reader: DataStreamReader | DataFrameReader, scan: ScanStream | ScanTable, base_dir: str
+    reader: DataStreamReader | DataFrameReader, name: str, scan: ScanStream | ScanTable,
+    context: SourceContext,
 ) -> DataFrame:
     """The rows that a test's ``StreamScript`` wrote: JSON files, one micro-batch per file."""
-    options = dict(scan.options)
-    path = resolve(base_dir, str(options["path"]))
-    Path(path).mkdir(parents=True, exist_ok=True)
+    path = Path(context.memory_dir or context.base_dir or ".") / name
+    path.mkdir(parents=True, exist_ok=True)
     if isinstance(scan, ScanStream):
         reader = reader.option("maxFilesPerTrigger", 1)
-    frame: DataFrame = reader.schema(_ddl(scan.schema)).format("json").load(path)
+    frame: DataFrame = reader.schema(_ddl(scan.schema)).format("json").load(str(path))
     return frame
 
 
@@ -174,23 +158,36 @@ def _read_nexmark(spark: SparkSession, scan: ScanStream) -> DataFrame:
     from streamq.runtime.spark.nexmark_source import NexmarkSource
 
     spark.dataSource.register(NexmarkSource)
-    reader = spark.readStream.format(NexmarkSource.name())
-    for key, value in scan.options:
-        reader = reader.option(key, value)
-    return _only_declared(reader.load(), scan.schema)
+    reader = spark.readStream.format(NexmarkSource.name()).options(**dict(scan.options))
+    frame: DataFrame = reader.schema(_ddl(scan.schema)).load()
+    return frame
 
 
-def _only_declared(frame: DataFrame, schema: tuple[Named, ...]) -> DataFrame:
+def _only_declared(frame: DataFrame, scan: ScanStream) -> DataFrame:
     """A generator's columns under the names and types that the program declares."""
-    made: dict[str, Any] = {field.name.casefold(): field for field in frame.schema.fields}
-    return frame.select(
-        *[
-            F.expr(f"CAST({quoted(made[name.casefold()].name)} AS {sql_type})").alias(name)
-            if made[name.casefold()].dataType.simpleString().upper() != sql_type.upper()
-            else F.col(quoted(made[name.casefold()].name)).alias(name)
-            for name, sql_type in schema
-        ]
-    )
+    made = {field.name.casefold(): field for field in frame.schema.fields}
+    alias = EVENT_TIME.get(scan.connector, "").casefold()
+    columns = []
+    for name, sql_type in scan.schema:
+        field = made.get(name.casefold()) or made[alias]
+        column = F.col(quoted(field.name))
+        if field.dataType.simpleString().upper() != sql_type.upper():
+            column = F.expr(f"CAST({quoted(field.name)} AS {sql_type})")
+        columns.append(column.alias(name))
+    return frame.select(*columns)
+
+
+def _spark_options(
+    options: tuple[tuple[str, OptionValue], ...], *, streaming: bool = True
+) -> dict[str, OptionValue]:
+    """The options that Spark's own readers have, under their names there."""
+    found: dict[str, OptionValue] = {}
+    for name, value in options:
+        if name not in SPARK_OPTIONS or (not streaming and name in _ONLY_STREAMS):
+            continue
+        unit, size = _UNITS.get(name, ("", 1))
+        found[SPARK_OPTIONS[name]] = f"{int(value) // size}{unit}" if unit else value
+    return found
 
 
 def _ddl(schema: tuple[Named, ...]) -> str:

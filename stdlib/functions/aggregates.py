@@ -241,7 +241,7 @@ _c.aggregate(
 )
 _c.scalar(
     "KLL_SKETCH_QUANTILE",
-    "BINARY, DOUBLE",
+    "BINARY, DOUBLE!",
     "DOUBLE",
     "About the value below which a share (0 to 1) of a KLL sketch lies.",
     sql="kll_sketch_get_quantile_double({args})",

@@ -13,7 +13,7 @@ _c.scalar(
     "MAP",
     "K:ord*, V*",
     "MAP<K,V>",
-    "A map of keys and values in turn; no key may be NULL.",
+    "A map of keys and values in turn; a NULL key fails the run, the last of equal keys wins.",
     null_safe=True,
 )
 _c.scalar(
@@ -46,7 +46,13 @@ _c.scalar("SEQUENCE", "DATE, DATE", "ARRAY<DATE>", "All days from the first to t
 
 # --- arrays --------------------------------------------------------------------------------------
 
-_c.scalar("SIZE CARDINALITY", "array|map", "INT", "How many elements there are.")
+_c.scalar(
+    "SIZE CARDINALITY",
+    "array|map",
+    "INT",
+    "How many elements there are.",
+    sql="nullif(size({0}), -1)",
+)
 _c.scalar("ARRAY_SIZE", "array", "INT", "How many elements there are.")
 _c.scalar("GET", "ARRAY<T>, INT", "T", "The element at a place, 0 is the first; NULL outside.")
 _c.scalar(
@@ -117,7 +123,9 @@ _c.scalar("MAP_KEYS", "MAP<K,V>", "ARRAY<K>", "The keys.")
 _c.scalar("MAP_VALUES", "MAP<K,V>", "ARRAY<V>", "The values.")
 _c.scalar("MAP_ENTRIES", "MAP<K,V>", "ARRAY<STRUCT<key: K, value: V>>", "Keys with their values.")
 _c.scalar("MAP_CONTAINS_KEY", "MAP<K,V>, K", "BOOLEAN", "Whether the key is there.")
-_c.scalar("MAP_CONCAT", "MAP<K,V>, MAP<K,V>*", "MAP<K,V>", "One map of all; no key may be in two of them.")
+_c.scalar(
+    "MAP_CONCAT", "MAP<K,V>, MAP<K,V>*", "MAP<K,V>", "One map of all; the last of equal keys wins."
+)
 _c.scalar(
     "MAP_FROM_ARRAYS", "ARRAY<K:ord>, ARRAY<V>", "MAP<K,V>", "A map of keys and as many values."
 )

@@ -1,252 +1,36 @@
-"""Every declared function, called with typed samples on Spark: its type there is the declared one.
-
-The calls are made from the declarations: a column per type stands in for each parameter, constants
-come from a small table, and arguments are brought to the signature's types as the compiler does it.
-"""
+"""Every declared function, called with typed samples on Spark: its type is the declared one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
-from streamq.dsl.types import DOUBLE, INT, INTERVAL, STRING, Array, Type
-from streamq.stdlib.calls import Arg, call_sql
-from streamq.stdlib.fitting import fits
+from streamq.dsl.types import INT
+from streamq.stdlib.calls import call_sql
 from streamq.stdlib.functions import FUNCTIONS
 from streamq.stdlib.notation import parse_parameters, parse_schema
-from streamq.stdlib.patterns import (
-    ArrayOf,
-    Class,
-    Either,
-    Exact,
-    MapOf,
-    NotationError,
-    Parameter,
-    Pattern,
-    Variable,
-)
-from streamq.stdlib.registry import FunctionSpec, Kind
-from streamq.stdlib.signatures import Signature, match_call
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from streamq.stdlib.patterns import NotationError
+from streamq.stdlib.registry import Kind
+from tests.support.function_calls import COLUMNS, all_cases, one_per_signature
 
 pytestmark = pytest.mark.spark
 
-COLUMNS = {
-    "i": ("INT", "3", "7"),
-    "l": ("BIGINT", "5L", "9L"),
-    "d": ("DOUBLE", "0.25D", "0.75D"),
-    "dec": ("DECIMAL(10,2)", "CAST(1.25 AS DECIMAL(10,2))", "CAST(2.5 AS DECIMAL(10,2))"),
-    "f": ("FLOAT", "0.5F", "1.5F"),
-    "i8": ("TINYINT", "1Y", "2Y"),
-    "i16": ("SMALLINT", "10S", "20S"),
-    "s": ("STRING", "'a,b'", "'c:d'"),
-    "bin": ("BINARY", "X'6162'", "X'63'"),
-    "b": ("BOOLEAN", "true", "false"),
-    "ts": ("TIMESTAMP", "TIMESTAMP'2024-02-29 13:05:07.25'", "TIMESTAMP'1969-12-31 23:59:59'"),
-    "day": ("DATE", "DATE'2024-02-29'", "DATE'1969-12-31'"),
-    "iv": ("INTERVAL", "INTERVAL '90' SECOND", "INTERVAL '2' SECOND"),
-    "ai": ("ARRAY<INT>", "array(3, 1)", "array(2)"),
-    "al": ("ARRAY<BIGINT>", "array(3L, 1L)", "array(2L)"),
-    "ad": ("ARRAY<DOUBLE>", "array(0.5D, 0.1D)", "array(1.5D)"),
-    "astr": ("ARRAY<STRING>", "array('x', 'y')", "array('z')"),
-    "aai": ("ARRAY<ARRAY<INT>>", "array(array(3, 1))", "array(array(2))"),
-    "m": ("MAP<STRING, INT>", "map('x', 1)", "map('y', 2)"),
-    "st": ("STRUCT<p: INT, q: STRING>", "named_struct('p', 1, 'q', 'a')", "named_struct('p', 2, 'q', 'b')"),
+SETTINGS = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
 }
-"""Column to its type and two values."""
-
-TYPES = {name: parse_schema(column[0]) for name, column in COLUMNS.items()}
-
-OF_CLASS = {
-    "num": ("i", "l", "d", "dec", "f", "i8", "i16"),
-    "int": ("i", "l", "i8", "i16"),
-    "str": ("s",),
-    "bytes": ("s", "bin"),
-    "temporal": ("ts", "day"),
-    "bool": ("b",),
-    "ord": ("i", "s", "d", "dec", "ts", "st", "ai", "bin", "b", "day"),
-    "any": ("i", "s", "d", "dec", "ts", "st", "ai", "m"),
-    "array": ("ai", "astr"),
-    "map": ("m",),
-    "struct": ("st",),
-}
-
-CONSTANTS: dict[tuple[str, int], object] = {
-    ("APPROX_COUNT_DISTINCT", 1): 0.05,
-    ("APPROX_TOP_K", 2): 100,
-    ("COUNT_MIN_SKETCH", 1): 0.01,
-    ("DATE_FORMAT", 1): "yyyy-MM-dd",
-    ("DATE_PART", 0): "second",
-    ("DECODE", 1): "UTF-8",
-    ("ENCODE", 1): "UTF-8",
-    ("FORMAT_NUMBER", 1): "#.00",
-    ("FROM_CSV", 1): "a STRING, b INT",
-    ("FROM_JSON", 1): "a INT, b ARRAY<MAP<STRING, DECIMAL(10,2)>>",
-    ("FROM_UNIXTIME", 1): "yyyy",
-    ("FROM_UTC_TIMESTAMP", 1): "Europe/Berlin",
-    ("HLL_SKETCH_AGG", 1): 10,
-    ("HMAC", 2): "SHA-256",
-    ("NAMED_STRUCT", 2): "second",
-    ("REGEXP_EXTRACT", 1): "(.)",
-    ("REGEXP_EXTRACT", 2): 1,
-    ("REGEXP_EXTRACT_ALL", 1): "(.)",
-    ("REGEXP_EXTRACT_ALL", 2): 1,
-    ("STR_TO_MAP", 1): ";",
-    ("STR_TO_MAP", 2): "=",
-    ("TO_BINARY", 1): "utf-8",
-    ("TO_CHAR", 1): "999.99",
-    ("TO_DATE", 1): "yyyy-MM-dd",
-    ("TO_NUMBER", 1): "999.99",
-    ("TO_TIMESTAMP", 1): "yyyy-MM-dd",
-    ("TO_UTC_TIMESTAMP", 1): "Europe/Berlin",
-    ("UNIX_TIMESTAMP", 1): "yyyy-MM-dd",
-}
-"""(function, argument) to a constant that means something there."""
-
-SKETCHES = {"HLL_SKETCH_ESTIMATE": "hll", "HLL_UNION_AGG": "hll", "KLL_SKETCH_QUANTILE": "kll"}
-"""Functions whose first argument is a sketch, and the column that holds one."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One call: the declaration, its arguments as SQL, and what is declared of it."""
-
-    spec: FunctionSpec
-    args: tuple[str, ...]
-    free: tuple[int, ...]
-    """The arguments that need not be constants."""
-    signature: Signature
-
-    @property
-    def sql(self) -> str:
-        return self.with_args(self.args)
-
-    def with_args(self, args: tuple[str, ...]) -> str:
-        return call_sql(self.signature.spec, args, result=self.signature.result, ts="ts")
-
-
-def columns_for(pattern: Pattern) -> tuple[str, ...]:
-    """The sample columns that fit a pattern as they are, or else one that can be brought to it."""
-    match pattern:
-        case Class(name):
-            return OF_CLASS[name]
-        case Variable(_, bound):
-            return columns_for(bound)
-        case Either(options):
-            return tuple(c for o in options for c in columns_for(o))
-        case ArrayOf(Exact() | ArrayOf()) | Exact():
-            exact = [c for c, t in TYPES.items() if t == getattr(pattern, "type", None)]
-            return tuple(exact) or tuple(c for c, t in TYPES.items() if fits(pattern, t))
-        case ArrayOf():
-            return ("ai", "astr", "ad")
-        case MapOf():
-            return ("m",)
-        case _:
-            raise TypeError(f"no samples for {pattern}")
-
-
-def constant_for(spec: FunctionSpec, index: int, parameter: Parameter) -> tuple[str, Arg] | None:
-    """A literal for the parameter: its own, or 0.5, 2, 'x', …; None where a column will do."""
-    values = [CONSTANTS[spec.name, index]] if (spec.name, index) in CONSTANTS else []
-    if parameter.constant:
-        values += [2, 0.5, "x", True, [0.25, 0.5], timedelta(seconds=90)]
-    for value in values:
-        t, sql = literal(value)
-        own = isinstance(parameter.pattern, Exact) and parameter.pattern.type == DOUBLE and t == INT
-        if fits(parameter.pattern, t) and not own:
-            return sql, Arg(t, constant=True, value=value)
-    return None
-
-
-def literal(value: object) -> tuple[Type, str]:
-    match value:
-        case bool():
-            return parse_schema("BOOLEAN"), str(value)
-        case int():
-            return INT, str(value)
-        case float():
-            return DOUBLE, f"{value}D"
-        case str():
-            return STRING, f"'{value}'"
-        case timedelta():
-            return INTERVAL, f"INTERVAL '{value.total_seconds()}' SECOND"
-        case list():
-            return Array(DOUBLE), f"array({', '.join(f'{v}D' for v in value)})"
-        case _:
-            raise TypeError(f"no literal for {value!r}")
-
-
-def cases_of(spec: FunctionSpec) -> Iterator[Case]:
-    """Calls of all overloads, with every number of arguments and several types, some of them mixed."""
-    for overload in (spec, *spec.overloads):
-        parameters = parse_parameters(overload.params)
-        counts = range(parameters.least, len(parameters.fixed) + 1)
-        for count in (*counts, *([counts[-1] + len(parameters.group)] if parameters.group else [])):
-            found = 0
-            for variant in range(10):
-                for shift in (0, 1):
-                    case = case_of(spec, overload, count, variant, shift)
-                    if case is not None:
-                        found += 1
-                        yield case
-            assert found, f"no sample call of {spec.name} with {count} arguments fits"
-
-
-def case_of(
-    spec: FunctionSpec, overload: FunctionSpec, count: int, variant: int, shift: int
-) -> Case | None:
-    """The call whose n-th argument is sample ``variant + n * shift``; None where they do not fit."""
-    parameters = parse_parameters(overload.params)
-    texts: list[str] = []
-    args: list[Arg] = []
-    free: list[int] = []
-    for i in range(count):
-        parameter = parameters.at(i)
-        constant = constant_for(spec, i, parameter)
-        if constant is not None:
-            text, arg = constant
-        else:
-            choice = columns_for(parameter.pattern)
-            text = choice[(variant + i * shift) % len(choice)]
-            arg = Arg(TYPES[text], constant=False, name=text)
-            text = SKETCHES.get(spec.name, text) if i == 0 else text
-            free.append(i)
-        texts.append(text)
-        args.append(arg)
-    found = match_call(spec, args)
-    if not isinstance(found, Signature):
-        return None
-    brought = tuple(
-        text if want == arg.type or arg.constant else f"CAST({text} AS {want})"
-        for text, arg, want in zip(texts, args, found.params, strict=True)
-    )
-    return Case(spec, brought, tuple(free), found)
-
-
-def all_cases(kind: Kind) -> list[Case]:
-    """One case per SQL text; an alias is the declaration it stands for."""
-    own = {(s.sql, s.params): s for s in reversed(FUNCTIONS.values()) if s.kind is kind}
-    return list({c.sql: c for spec in reversed(own.values()) for c in cases_of(spec)}.values())
-
-
-def one_per_signature(kind: Kind) -> list[Case]:
-    """The first case of every overload, with the fewest arguments it takes."""
-    first: dict[tuple[str, tuple[str, ...]], Case] = {}
-    for case in all_cases(kind):
-        first.setdefault((case.spec.name, case.signature.spec.params), case)
-    return list(first.values())
+"""What the declarations rest on."""
 
 
 @pytest.fixture(scope="module")
-def samples(spark: SparkSession) -> str:
+def samples(spark: SparkSession) -> Iterator[str]:
     """The name of a view of two rows with the sample columns and two sketches."""
+    before = {key: spark.conf.get(key) for key in SETTINGS}
     for key, value in SETTINGS.items():
         spark.conf.set(key, value)
     rows = (", ".join(f"{c[n]} AS {name}" for name, c in COLUMNS.items()) for n in (1, 2))
@@ -256,16 +40,15 @@ def samples(spark: SparkSession) -> str:
         f"WITH v AS ({union}) SELECT /*+ COALESCE(1) */ * FROM v, (SELECT {sketches} FROM v)"
     ).createOrReplaceTempView("function_samples")
     spark.sql("CACHE TABLE function_samples")
-    return "function_samples"
-
-
-SETTINGS = {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "UTC"}
+    yield "function_samples"
+    spark.sql("UNCACHE TABLE function_samples")
+    for key, found in before.items():
+        if found is not None:
+            spark.conf.set(key, found)
 
 
 def types_of(spark: SparkSession, view: str, items: list[str]) -> list[str]:
     """Spark's type of each expression, after all have run; for a failing one its error."""
-    from pyspark.errors import PySparkException
-
     selected = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(items))
     try:
         frame = spark.sql(f"SELECT {selected} FROM {view}")
@@ -327,7 +110,7 @@ def test_all_run_on_a_stream(spark: SparkSession, samples: str, tmp_path: Path) 
     spark.table(samples).write.parquet(str(tmp_path / "in"))
     stream = spark.readStream.schema(spark.table(samples).schema).parquet(str(tmp_path / "in"))
     stream.createOrReplaceTempView("function_stream")
-    for kind, mode in ((Kind.SCALAR, "append"), (Kind.AGGREGATE, "complete")):
+    for kind, mode in ((Kind.SCALAR, "append"), (Kind.AGGREGATE, "update")):
         for n, job in enumerate(jobs([case.sql for case in one_per_signature(kind)])):
             selected = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(job))
             query = (
@@ -342,3 +125,63 @@ def test_all_run_on_a_stream(spark: SparkSession, samples: str, tmp_path: Path) 
                 assert query.awaitTermination(120), f"{kind.value} functions did not end in time"
             finally:
                 query.stop()
+
+
+VALUES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("SPLIT_INDEX", ("'a|b|c'", "'|'", "1"), "'b'"),
+    ("SPLIT_INDEX", ("'a|b|'", "'|'", "2"), "''"),
+    ("SPLIT_INDEX", ("'a|b'", "'|'", "2"), "NULL"),
+    ("SPLIT_INDEX", ("'a|b'", "'|'", "-1"), "NULL"),
+    ("SPLIT_PART", ("'a|b|c'", "'|'", "-1"), "'c'"),
+    ("SPLIT_PART", ("'a|b'", "'|'", "0"), "NULL"),
+    ("ELEMENT_AT", ("array(1, 2)", "-1"), "2"),
+    ("ELEMENT_AT", ("array(1, 2)", "0"), "NULL"),
+    ("ELEMENT_AT", ("array(1, 2)", "3"), "NULL"),
+    ("GET", ("array(1, 2)", "2"), "NULL"),
+    ("SLICE", ("array(1, 2, 3)", "2", "2"), "array(2, 3)"),
+    ("SLICE", ("array(1, 2, 3)", "0", "2"), "NULL"),
+    ("SLICE", ("array(1, 2, 3)", "1", "-1"), "NULL"),
+    ("ARRAY_INSERT", ("array(1, 2)", "0", "9"), "NULL"),
+    ("BIT_GET", ("5L", "2"), "1"),
+    ("BIT_GET", ("5L", "64"), "NULL"),
+    ("BITXOR", ("5", "1"), "4"),
+    ("BITNOT", ("5",), "-6"),
+    ("ZEROIFNULL", ("CAST(NULL AS INT)",), "0"),
+    ("TO_BINARY", ("'zz'",), "NULL"),
+    ("TO_NUMBER", ("'zz'", "'999'"), "NULL"),
+    ("TO_DATE", ("'2024-02-30'",), "NULL"),
+    ("TO_TIMESTAMP", ("'2024-1-1'", "'yyyy-MM-dd'"), "NULL"),
+    ("TIMESTAMP_SECONDS", ("1e15D",), "NULL"),
+    ("TIMESTAMP_SECONDS", ("0.5D",), "TIMESTAMP'1970-01-01 00:00:00.5'"),
+    ("TIMESTAMP_MILLIS", ("9223372036854775807L",), "NULL"),
+    ("MAKE_DATE", ("2024", "13", "1"), "NULL"),
+    ("PARSE_URL", ("'http://a b/'", "'HOST'"), "NULL"),
+    ("PARSE_URL", ("'http://a.b/c?id=7'", "'QUERY'", "'id'"), "'7'"),
+    ("URL_DECODE", ("'%zz'",), "NULL"),
+    ("UNHEX", ("'zz'",), "NULL"),
+    ("GET_JSON_OBJECT", ("'{'", "'$.a'"), "NULL"),
+    ("DATE_TRUNC", ("'fortnight'", "TIMESTAMP'2024-01-01 00:00:00'"), "NULL"),
+    ("CONV", ("'12'", "99", "10"), "NULL"),
+    ("MOD", ("5", "0"), "NULL"),
+    ("LN", ("0D",), "NULL"),
+    ("TRY_ADD", ("2147483647", "1"), "NULL"),
+    ("STR_TO_MAP", ("'a:1,a:2'",), "map('a', '2')"),
+    ("CONCAT_WS", ("'-'", "'a'", "NULL", "'b'"), "'a-b'"),
+    ("SEQUENCE", ("1", "5", "2"), "array(1, 3, 5)"),
+    ("SEQUENCE", ("5", "1", "-2"), "array(5, 3, 1)"),
+    ("SEQUENCE", ("5", "1", "1"), "NULL"),
+    ("SEQUENCE", ("1", "5", "0"), "NULL"),
+)
+"""Calls with their value: the templates of our own, and bad input, which must give NULL."""
+
+
+def test_values_of_templates_and_of_bad_input(spark: SparkSession, samples: str) -> None:
+    checks: list[str] = []
+    for name, args, value in VALUES:
+        overloads = (FUNCTIONS[name], *FUNCTIONS[name].overloads)
+        spec = next(s for s in overloads if parse_parameters(s.params).takes(len(args)))
+        call = call_sql(spec, args, result=INT)
+        same = f"to_json(struct({call})) = to_json(struct({value}))"
+        checks.append(f"({call}) IS NULL" if value == "NULL" else same)
+    found = spark.sql(f"SELECT {', '.join(checks)} FROM {samples} LIMIT 1").collect()[0]
+    assert [check for check, right in zip(checks, found, strict=True) if not right] == []

@@ -1,0 +1,57 @@
+"""What a sink asks of the rows that it gets: partition columns, and types that a file can hold."""
+
+from __future__ import annotations
+
+from streamq.compiler.binder.context import BindContext
+from streamq.compiler.ir.logical import Field, SinkDecl
+from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.source import Span
+from streamq.dsl.types import BINARY, INTERVAL, Array, Map, Struct, Type
+
+
+def check_output(
+    schema: tuple[Field, ...], sink: SinkDecl, span: Span, context: BindContext
+) -> None:
+    """Reports what the sink cannot take of a result with these columns; ``span`` names the sink."""
+    if sink.connector != "file":
+        return
+    options = dict(sink.options)
+    _check_partitions(schema, str(options.get("partition_by", "")), sink, span, context)
+    if options.get("format") == "csv":
+        for column in schema:
+            if not csv_holds(column.type):
+                context.error(
+                    "SQ0502", f"a csv file cannot hold `{column.name}`, which is {column.type}", span,
+                    label="writes csv", help="use format 'json', or select parts of the column",
+                )
+
+
+def csv_holds(t: Type) -> bool:
+    """True where a value of the type is one field of a line."""
+    return not isinstance(t, Array | Map | Struct) and t not in (BINARY, INTERVAL)
+
+
+def _check_partitions(
+    schema: tuple[Field, ...], listed: str, sink: SinkDecl, span: Span, context: BindContext
+) -> None:
+    names = [n.strip() for n in listed.split(",") if n.strip()]
+    known = {f.name.casefold(): f for f in schema}
+    for name in names:
+        column = known.get(name.casefold())
+        if column is None:
+            context.error(
+                "SQ0202", f"sink `{sink.name}` is partitioned by `{name}`, which is not in the result",
+                span, help=did_you_mean(name, [f.name for f in schema])
+                or f"add `{name}` to the select list",
+            )
+        elif isinstance(column.type, Array | Map | Struct):
+            context.error(
+                "SQ0502", f"`{name}` is {column.type}, which cannot name a folder", span,
+                help="partition by a column of plain values",
+            )
+    if names and {n.casefold() for n in names} >= known.keys():
+        context.error(
+            "SQ0502", f"sink `{sink.name}` is partitioned by all columns, so its files hold none",
+            span, help="leave one column out of partition_by",
+        )
+

@@ -1,0 +1,111 @@
+"""The columns that QOS, SHED and RECOVER name: they must be columns of what the query reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from streamq.compiler.binder.context import BindContext, is_unknown
+from streamq.compiler.binder.expressions import ExpressionBinder
+from streamq.compiler.binder.relations import reject_aggregates
+from streamq.compiler.binder.scope import Entry, Scope
+from streamq.compiler.ir.logical import Field, FunctionDecl
+from streamq.dsl import ast
+from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.types import Array, Map, Struct, Type, is_numeric
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """A stream that a query reads, with all its columns."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+
+def check_policy_columns(
+    policies: tuple[ast.Policy, ...], streams: tuple[Readable, ...], context: BindContext,
+    functions: Mapping[str, FunctionDecl],
+) -> None:
+    """Reports names in policies that are no columns of the streams, and a UTILITY that is no number."""
+    entries = tuple(Entry(s.name, tuple((f.name, f) for f in s.fields)) for s in streams)
+    scope = Scope(entries)
+    for policy in policies:
+        for name in _named(policy):
+            scope.resolve(name, context)
+        if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedRandom):
+            for key in policy.method.keys:
+                _check_key(key, streams, context)
+        if isinstance(policy, ast.Qos):
+            for item in policy.items:
+                if isinstance(item, ast.QosUtility):
+                    binder = ExpressionBinder(scope, context, functions)
+                    _check_utility(item, binder, context)
+
+
+def _named(policy: ast.Policy) -> tuple[ast.Name, ...]:
+    """The columns that must belong to one of the streams."""
+    match policy:
+        case ast.Shed(method=ast.ShedSifter(attributes=names)):
+            return names
+        case ast.Shed(method=ast.ShedAttributes(keep=names)):
+            return names
+        case ast.Recover(method=ast.RecoverNearest(columns=names)):
+            return names
+        case ast.Recover(method=ast.RecoverSynopsis(columns=names, cycle=cycle)):
+            return (*names, *cycle) if isinstance(cycle, tuple) else names
+        case _:
+            return ()
+
+
+def _check_key(key: ast.Name, streams: tuple[Readable, ...], context: BindContext) -> None:
+    """All rows of a key go together, so every stream of the query must have it."""
+    text = ".".join(p.text for p in key.parts)
+    if len(key.parts) > 1:
+        context.error(
+            "SQ0202", f"BY KEY takes a column's plain name, not `{text}`", key.span,
+            help="it is looked up in every stream that the query reads",
+        )
+        return
+    for stream in streams:
+        names = [f.name for f in stream.fields]
+        found = next((f for f in stream.fields if f.name.casefold() == text.casefold()), None)
+        if found is None:
+            shown = ", ".join(f"`{n}`" for n in names[:12])
+            context.error(
+                "SQ0202", f"`{stream.name}` has no column `{text}`", key.span,
+                label="BY KEY needs it in every stream of the query",
+                help=did_you_mean(text, names) or f"`{stream.name}` has {shown}",
+            )
+            return
+        if _has_map(found.type):
+            context.error(
+                "SQ0301", f"`{text}` is a {found.type}, which cannot be a key", key.span,
+                help="choose a column of plain values",
+            )
+            return
+
+
+def _check_utility(
+    item: ast.QosUtility, binder: ExpressionBinder, context: BindContext
+) -> None:
+    bound = binder.bind(item.utility)
+    if reject_aggregates(bound, "UTILITY", context) or is_unknown(bound):
+        return
+    if not is_numeric(bound.type):
+        context.error(
+            "SQ0301", f"UTILITY must be a number, this is a {bound.type}", item.utility.span,
+            help="for example CASE WHEN kind = 'security' THEN 1 ELSE 0.25 END",
+        )
+
+
+def _has_map(t: Type) -> bool:
+    match t:
+        case Map():
+            return True
+        case Array(element=element):
+            return _has_map(element)
+        case Struct(fields=fields):
+            return any(_has_map(f) for _, f in fields)
+        case _:
+            return False

@@ -1,0 +1,8 @@
+"""``python -m streamq``."""
+
+from __future__ import annotations
+
+from streamq.runtime.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""From a file name on the command line to a compiled program and all that is wrong with it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamq.compiler.driver import CompileResult, compile_program
+from streamq.compiler.options import CompileOptions
+from streamq.dsl.diagnostics import Diagnostic, Severity
+from streamq.dsl.source import SourceFile, SourceMap, Span
+from streamq.runtime.preflight import preflight
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A program after all checks that need no Spark. ``result`` is None where it cannot be read."""
+
+    name: str
+    sources: SourceMap
+    diagnostics: tuple[Diagnostic, ...]
+    result: CompileResult | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not any(d.severity is Severity.ERROR for d in self.diagnostics)
+
+
+def read_source(name: str) -> SourceFile | Diagnostic:
+    """The text of a file, or of standard input for ``-``; a diagnostic where it is no text."""
+    try:
+        data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        return Diagnostic(
+            "SQ0001", f"`{name}` cannot be read: {reason}", Span(name, 0, 0),
+            help="give the path of a .cql file",
+        )
+    shown = "<stdin>" if name == STDIN else name
+    try:
+        return SourceFile(shown, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        return Diagnostic(
+            "SQ0005", f"`{shown}` is not UTF-8 text", Span(shown, 0, 0),
+            help="save the program as UTF-8",
+            notes=(f"byte {error.start} is 0x{data[error.start]:02x}",),
+        )
+
+
+def load_program(name: str) -> Loaded:
+    """Reads, compiles and looks at the files and folders that the program names."""
+    source = read_source(name)
+    if isinstance(source, Diagnostic):
+        return Loaded(name, SourceMap(), (source,))
+    folder = Path() if name == STDIN else Path(name).parent
+
+    def read_text(path: str) -> str:
+        return (folder / path).read_text(encoding="utf-8-sig")
+
+    result = compile_program(source, CompileOptions(base_dir=str(folder)), read_text)
+    found = result.diagnostics
+    if result.plan is not None:
+        found = (*found, *preflight(result.plan))
+    ordered = sorted(found, key=lambda d: (d.span, d.code, d.message))
+    return Loaded(source.name, result.sources, tuple(ordered), result)

@@ -1,0 +1,106 @@
+"""``streamq_control``: the control relation of a query, one row of numbers that may change while it runs.
+
+A shed expression reads it as an uncorrelated scalar subquery, which Spark runs anew in every micro-batch: then
+``read`` runs once and looks at the file of knobs, so the plan stays the same while the numbers change. The
+file is a JSON object, ``{"keep": 0.25}``; a controller replaces it atomically. A knob that is missing, not a
+number or out of range has its default, and so has every knob where the file is missing or broken: a run must
+not stop, nor drop rows, because a control file was lost.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+HASH_STEPS = 1 << 20
+"""A row's hash is one of this many values; ``threshold`` says how many of them are kept."""
+
+KNOB_RANGES: dict[str, tuple[float, float]] = {"keep": (0.0, 1.0)}
+"""Knob to (least, most)."""
+
+KNOB_DEFAULTS: dict[str, float] = {"keep": 1.0}
+
+
+class ControlSource(DataSource):
+    """Options: ``path`` of the file; a knob's name, or ``defaults`` (a JSON object), for its default.
+
+    Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "streamq_control"
+
+    def schema(self) -> str:
+        return "keep DOUBLE, threshold BIGINT"
+
+    def reader(self, schema: StructType) -> ControlReader:
+        path = self.options.get("path")
+        return ControlReader(Path(path) if path else None, read_defaults(self.options), schema)
+
+
+class ControlReader(DataSourceReader):
+    """Reads the file when a micro-batch asks for the numbers, not before."""
+
+    def __init__(self, path: Path | None, defaults: dict[str, float], schema: StructType) -> None:
+        self.path = path
+        self.defaults = defaults
+        self.schema = to_arrow_schema(schema, timezone="UTC")
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(0)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        row = control_row(read_knobs(self.path, self.defaults))
+        yield pa.RecordBatch.from_pylist([row], schema=self.schema)
+
+
+def control_row(knobs: Mapping[str, float]) -> dict[str, float | int]:
+    """The columns of the relation for the knobs' values."""
+    keep = knobs["keep"]
+    return {"keep": keep, "threshold": round(keep * HASH_STEPS)}
+
+
+def read_knobs(path: Path | None, defaults: Mapping[str, float]) -> dict[str, float]:
+    """The knobs of the file, each with its default where the file has no usable value for it."""
+    stored: object = None
+    if path is not None:
+        try:
+            stored = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError):
+            stored = None
+    given = stored if isinstance(stored, dict) else {}
+    return {
+        name: value if (value := _in_range(name, given.get(name))) is not None else default
+        for name, default in defaults.items()
+    }
+
+
+def read_defaults(options: Mapping[str, str]) -> dict[str, float]:
+    """The defaults that the options give. Raises ``ValueError`` for a value out of range."""
+    defaults = dict(KNOB_DEFAULTS)
+    given = {**json.loads(options.get("defaults", "{}"))}
+    for name in KNOB_DEFAULTS:
+        if name in options:
+            given[name] = float(options[name])
+    for name, stated in given.items():
+        value = _in_range(name, stated)
+        if value is None:
+            raise ValueError(f"control knob {name} cannot be {stated!r}")
+        defaults[name] = value
+    return defaults
+
+
+def _in_range(name: str, value: object) -> float | None:
+    """The value as a float if it is a number that the knob may have, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or name not in KNOB_RANGES:
+        return None
+    least, most = KNOB_RANGES[name]
+    return float(value) if math.isfinite(value) and least <= value <= most else None

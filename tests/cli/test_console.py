@@ -1,0 +1,231 @@
+"""What diagnostics, results and progress look like, 100 columns wide and without colour."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+from rich.console import Console, RenderableType
+
+from streamq.dsl.diagnostics import Diagnostic, Label, Severity
+from streamq.dsl.source import NO_SPAN, SourceFile, SourceMap, Span
+from streamq.runtime.console import (
+    JsonListener,
+    PlainListener,
+    progress_table,
+    rows_table,
+    summary_text,
+)
+from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows, RunReport
+from streamq.runtime.render import render_concise, render_diagnostics, render_summary
+
+TEXT = """\
+CREATE STREAM s (a INT)
+\tWITH (connector = 'file',
+\t  path = 'x');
+SELECT 日本 prize FROM s;
+"""
+
+
+def sources(text: str = TEXT, name: str = "p.cql") -> SourceMap:
+    found = SourceMap()
+    found.add(SourceFile(name, text))
+    return found
+
+
+def span(part: str, text: str = TEXT) -> Span:
+    start = text.index(part)
+    return Span("p.cql", start, start + len(part))
+
+
+def shown(diagnostic: Diagnostic, found: SourceMap | None = None) -> str:
+    return render_diagnostics([diagnostic], found or sources())
+
+
+def test_a_diagnostic_in_full() -> None:
+    diagnostic = Diagnostic(
+        "SQ0202", "unknown column `prize`", span("prize"), "not a column of `s`",
+        "did you mean `price`?", ("the stream has: a",), (Label(span("s (a"), "declared here"),),
+    )
+    assert shown(diagnostic) == (
+        "error[SQ0202]: unknown column `prize`\n"
+        " --> p.cql:4:11\n"
+        "  |\n"
+        "1 | CREATE STREAM s (a INT)\n"
+        "  |               ---- declared here\n"
+        "...\n"
+        "4 | SELECT 日本 prize FROM s;\n"
+        "  |             ^^^^^ not a column of `s`\n"
+        "  = help: did you mean `price`?\n"
+        "  = note: the stream has: a\n"
+    )
+
+
+def test_a_span_over_several_lines_with_tabs() -> None:
+    diagnostic = Diagnostic(
+        "SQ0703", "wrong", span("WITH (connector = 'file',\n\t  path = 'x'"), "this list",
+        severity=Severity.WARNING,
+    )
+    assert shown(diagnostic) == (
+        "warning[SQ0703]: wrong\n"
+        " --> p.cql:2:2\n"
+        "  |\n"
+        "2 |     WITH (connector = 'file',\n"
+        "  |     ^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "3 |       path = 'x');\n"
+        "  |       ^^^^^^^^^^ this list\n"
+    )
+
+
+def test_a_long_span_leaves_lines_out() -> None:
+    text = "".join(f"line {n}\n" for n in range(1, 13))
+    out = shown(Diagnostic("SQ0101", "long", Span("p.cql", 0, len(text)), "all"), sources(text))
+    assert out.splitlines()[3:] == [
+        " 1 | line 1", "   | ^^^^^^", " 2 | line 2", "   | ^^^^^^", " 3 | line 3", "   | ^^^^^^",
+        "...", "12 | line 12", "   | ^^^^^^^ all",
+    ]
+
+
+def test_the_end_of_a_file_shows_what_came_before() -> None:
+    text = "SELECT a\n\n"
+    out = shown(Diagnostic("SQ0102", "open", Span("p.cql", len(text), len(text))), sources(text))
+    assert out.splitlines()[1:] == [
+        " --> p.cql:3:1", "  |", "1 | SELECT a", "...", "3 |", "  | ^",
+    ]
+
+
+def test_an_empty_file() -> None:
+    out = shown(Diagnostic("SQ0004", "no query", Span("p.cql", 0, 0)), sources(""))
+    assert out == "error[SQ0004]: no query\n --> p.cql:1:1\n  |\n1 |\n  | ^\n"
+
+
+def test_a_line_that_is_too_long_is_cut_around_the_mark() -> None:
+    text = "x" * 300 + " bad " + "y" * 300
+    out = shown(Diagnostic("SQ0101", "m", span("bad", text), "here"), sources(text))
+    line, mark = out.splitlines()[3:5]
+    assert len(line) <= 100
+    assert line[mark.index("^") :].startswith("bad ")
+
+
+def test_characters_that_would_disturb_a_terminal() -> None:
+    text = "a\x1b[31m\x00b"
+    out = shown(Diagnostic("SQ0103", "m", Span("p.cql", 1, 2)), sources(text))
+    assert "\x1b" not in out
+    assert "\x00" not in out
+
+
+def test_long_help_is_wrapped() -> None:
+    out = shown(Diagnostic("SQ0103", "m", NO_SPAN, help="word " * 40))
+    assert max(len(line) for line in out.splitlines()) <= 100
+    assert out.splitlines()[1].startswith("  = help: word")
+    assert out.splitlines()[2].startswith("          word")
+
+
+def test_a_place_in_another_file() -> None:
+    found = sources()
+    found.add(SourceFile("q.cql", "CREATE VIEW v AS SELECT 1;"))
+    diagnostic = Diagnostic(
+        "SQ0205", "declared twice", span("s (a"), labels=(Label(Span("q.cql", 12, 13), "first"),)
+    )
+    assert " ::: q.cql:1:13\n" in shown(diagnostic, found)
+
+
+def test_colour_only_where_it_is_wanted() -> None:
+    diagnostic = Diagnostic("SQ0202", "m", span("prize"))
+    coloured = render_diagnostics([diagnostic], sources(), colour=True)
+    assert "\x1b[1;31merror[SQ0202]" in coloured
+    assert "\x1b" not in shown(diagnostic)
+
+
+def test_one_line_form_and_summary() -> None:
+    error = Diagnostic("SQ0202", "unknown", span("prize"), help="did you mean `price`?")
+    warning = Diagnostic("SQ0901", "grows", NO_SPAN, severity=Severity.WARNING)
+    assert render_concise(error, sources()) == (
+        "p.cql:4:11: error[SQ0202]: unknown (did you mean `price`?)"
+    )
+    assert render_concise(warning, sources()) == "warning[SQ0901]: grows"
+    assert render_summary([error, warning, error]) == "2 errors, 1 warning"
+    assert render_summary([]) == ""
+
+
+# --- results and progress ------------------------------------------------------------------------
+
+
+def drawn(thing: RenderableType) -> str:
+    out = io.StringIO()
+    Console(file=out, width=100, color_system=None, markup=False, highlight=False).print(thing)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+ROWS = ResultRows(
+    "hot", 3, ("item [x]", "price", "at"),
+    (("a", 1.5, datetime(2024, 1, 1, tzinfo=UTC)), (None, 20.25, None)), 480,
+)
+SAMPLE = QuerySample(
+    "hot", 3, ended=100.0, rows_in=1_000, kept=900, shed=100, rows_out=50, batch_ms=500,
+    result_age_ms=1_250, watermark="2024-01-01T00:00:04.000Z", late=2, malformed=0, state_rows=7,
+)
+
+
+def test_result_rows_are_a_table() -> None:
+    assert drawn(rows_table(ROWS)).rstrip() == (
+        "hot · batch 3 · 2 of 480 rows\n"
+        "\n"
+        " item [x]  price  at\n"
+        " ────────────────────────────────────\n"
+        " a           1.5  2024-01-01 00:00:00\n"
+        " NULL      20.25  NULL"
+    )
+
+
+def test_progress_and_summary_hold_the_numbers() -> None:
+    listener = PlainListener(Console(file=io.StringIO()))
+    listener.started(("hot", "cold"))
+    totals = QueryTotals("hot").plus(SAMPLE)
+    listener.sample(SAMPLE, totals)
+    table = drawn(progress_table(listener.views))
+    for text in ("1,000", "900", "100", "2,000", "500 ms", "1.2 s", "2024-01-01 00:00:04", "cold"):
+        assert text in table
+    summary = drawn(summary_text(RunReport("duration", 20.0, (totals,))))
+    assert summary == (
+        "time is up after 20.0 s\n"
+        "hot: 1,000 rows in = 900 kept + 100 shed, 2 late\n"
+        "  50 rows out, 50 rows/s in, 1 batch, worst age 1.2 s, 7 rows of state, "
+        "watermark 2024-01-01\n"
+        "00:00:04"
+    )
+
+
+def test_a_pipe_gets_a_line_every_few_seconds() -> None:
+    out = io.StringIO()
+    listener = PlainListener(Console(file=out, width=100))
+    listener.started(("hot",))
+    for tick in range(35):
+        if tick == 10:
+            listener.sample(SAMPLE, QueryTotals("hot").plus(SAMPLE))
+        listener.tick(tick * 0.2)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 2
+    assert "in 1,000 (2,000/s), kept 900, shed 100" in lines[0]
+
+
+def test_json_lines() -> None:
+    out = io.StringIO()
+    listener = JsonListener(out)
+    listener.started(("hot",))
+    listener.sample(SAMPLE, QueryTotals("hot"))
+    listener.rows(ROWS)
+    listener.summary(RunReport("finished", 1.0, (QueryTotals("hot"),)), sources())
+    records = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [r["type"] for r in records] == ["started", "sample", "rows", "summary"]
+    assert records[1]["shed"] == 100
+    assert records[2]["rows"][0] == ["a", 1.5, "2024-01-01T00:00:00+00:00"]
+    assert records[3]["ended_by"] == "finished"
+
+
+@pytest.mark.parametrize(("update", "word"), [(True, "changed 480"), (False, "480 rows")])
+def test_changes_are_told_from_new_rows(update: bool, word: str) -> None:
+    rows = ResultRows("hot", 1, ("a",), ((1,),) * 480, 480, update)
+    assert word in drawn(rows_table(rows)).splitlines()[0]

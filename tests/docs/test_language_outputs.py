@@ -1,0 +1,94 @@
+"""The results that ``docs/language`` shows are those of a run on Spark.
+
+A ```` ```text output ```` block shows what the program before it prints. Rows of a micro-batch have no
+order of their own, so they are shown, and compared, sorted; ``ordered`` keeps the order of the run.
+``pytest --accept`` writes the blocks anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from streamq.runtime.console import rows_table
+from streamq.runtime.metrics import Cell, ResultRows
+from streamq.runtime.run import RunOptions, SilentListener
+from streamq.runtime.spark.runner import run_plan
+from tests.docs.pages import DOCS, Block, Page, pages, read_page, replace_block
+from tests.docs.programs import compile_in, program_of, told
+
+pytestmark = pytest.mark.spark
+
+LANGUAGE = DOCS / "language"
+
+
+def _shown() -> list[tuple[Page, Block, Block]]:
+    found = []
+    for page in pages(LANGUAGE):
+        for before, block in zip(page.blocks, page.blocks[1:], strict=False):
+            if block.has("output"):
+                assert before.language == "sql", page.place(block)
+                found.append((page, before, block))
+    assert found
+    return found
+
+
+class _Collector(SilentListener):
+    """Keeps the result rows of a run."""
+
+    def __init__(self) -> None:
+        self.batches: list[ResultRows] = []
+
+    def rows(self, rows: ResultRows) -> None:
+        self.batches.append(rows)
+
+
+def _order(row: tuple[Cell, ...]) -> list[tuple[bool, str, Cell]]:
+    return [(cell is None, type(cell).__name__, "" if cell is None else cell) for cell in row]
+
+
+def _tables(batches: list[ResultRows], *, ordered: bool) -> str:
+    """The rows of each query as one table, as ``streamq run`` draws it but without its title."""
+    merged: dict[str, ResultRows] = {}
+    for batch in batches:
+        known = merged.get(batch.query)
+        rows = batch.rows if known is None else (*known.rows, *batch.rows)
+        merged[batch.query] = replace(batch, rows=rows, total=len(rows))
+    out = StringIO()
+    console = Console(file=out, width=100, color_system=None, markup=False, highlight=False, emoji=False)
+    for batch in merged.values():
+        rows = batch.rows if ordered else tuple(sorted(batch.rows, key=_order))
+        table = rows_table(replace(batch, rows=rows))
+        table.title = None
+        console.print(table)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip()) + "\n"
+
+
+def _place(case: tuple[Page, Block, Block]) -> str:
+    return case[0].place(case[1])
+
+
+@pytest.mark.parametrize("case", _shown(), ids=_place)
+def test_output_is_what_the_run_prints(
+    case: tuple[Page, Block, Block], spark: SparkSession, tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    page, block, shown = case
+    result, found = compile_in(LANGUAGE, program_of(page, block))
+    assert result.plan is not None, told(result, found)
+    listener = _Collector()
+    options = RunOptions(once=True, checkpoint=tmp_path / "checkpoint", rows_per_batch=100)
+    report = run_plan(result.plan, options, listener, session=spark)
+    assert report.ended_by == "finished", told(result, report.diagnostics)
+    printed = _tables(listener.batches, ordered=shown.has("ordered"))
+    if request.config.getoption("accept", default=False) and printed != shown.text:
+        now = read_page(page.path)
+        place = next(i for i, b in enumerate(page.blocks) if b.line == shown.line)
+        replace_block(now, now.blocks[place], printed)
+        return
+    assert printed == shown.text

@@ -1,0 +1,72 @@
+"""Every example compiles without errors and survives the formatter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streamq.compiler.driver import CompileResult
+from streamq.dsl.diagnostics import DiagnosticSink, Severity
+from streamq.dsl.formatter import format_source
+from streamq.dsl.parser import parse_program
+from streamq.dsl.source import SourceFile
+from tests.examples.running import EXAMPLES, compile_file
+
+FILES = sorted(EXAMPLES.glob("*/*.cql"))
+INCLUDED = {"streams.cql"}
+"""Declarations without a query: part of other programs."""
+
+PROGRAMS = [file for file in FILES if file.name not in INCLUDED]
+
+GROWS = {"q3.cql", "q17.cql", "q19.cql", "q20.cql", "q23.cql"}
+"""Programs that keep state without bound and are told so."""
+
+
+def _name(file: Path) -> str:
+    return f"{file.parent.name}/{file.name}"
+
+
+def _problems(result: CompileResult) -> list[str]:
+    return [f"{d.code} {d.message}" for d in result.diagnostics if d.severity is Severity.ERROR]
+
+
+def test_examples_are_found() -> None:
+    assert len(PROGRAMS) >= 20
+
+
+@pytest.mark.parametrize("file", PROGRAMS, ids=_name)
+def test_compiles(file: Path) -> None:
+    result = compile_file(file)
+    assert _problems(result) == []
+    assert result.plan is not None
+    assert result.plan.queries
+
+
+@pytest.mark.parametrize("file", PROGRAMS, ids=_name)
+def test_warns_where_state_grows(file: Path) -> None:
+    codes = {d.code for d in compile_file(file).diagnostics}
+    assert codes == ({"SQ0901"} if file.name in GROWS else set())
+
+
+@pytest.mark.parametrize("file", FILES, ids=_name)
+def test_formatting_keeps_the_program(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    formatted = format_source(text)
+    again = format_source(formatted)
+    assert again == formatted
+    assert _parsed(formatted) == _parsed(text)
+
+
+def _parsed(text: str) -> object:
+    sink = DiagnosticSink()
+    program = parse_program(SourceFile("program.cql", text), sink)
+    assert not sink.has_errors
+    return program
+
+
+def test_the_demo_sheds_a_fifth() -> None:
+    plan = compile_file(EXAMPLES / "nexmark" / "hot_items.cql").require()
+    hot_items, prices = plan.queries
+    assert [knob.initial for control in hot_items.controls for knob in control.knobs] == [0.8]
+    assert prices.controls == ()

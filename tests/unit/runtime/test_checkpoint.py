@@ -1,0 +1,89 @@
+"""A checkpoint fits the query that wrote it, with other knobs and pace, and no other query."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from streamq.compiler.ir.physical import (
+    AssignWindow,
+    ControlRelation,
+    Knob,
+    PhysicalQuery,
+    ScanStream,
+    SinkSpec,
+    UnionAll,
+    Where,
+)
+from streamq.dsl.source import Span
+from streamq.runtime import checkpoint
+
+
+def scan(**options: int) -> ScanStream:
+    return ScanStream(
+        id="bid", stream="bid", connector="file", schema=(("a", "INT"), ("ts", "TIMESTAMP")),
+        options=(("path", "in"), *options.items()),
+    )
+
+
+def make(slide_ms: int = 5_000, **options: int) -> PhysicalQuery:
+    window = AssignWindow(scan(**options), "w", "ts", 10_000, slide_ms, id="hot.window")
+    root = Where(window, "`a` > (SELECT first(keep) FROM c)", id="hot.shed")
+    return PhysicalQuery("hot", root, "append", SinkSpec(None, "console"), (("a", "INT"),))
+
+
+@pytest.fixture
+def used(tmp_path: Path) -> Path:
+    """A checkpoint folder in which a batch was started."""
+    checkpoint.record(make(), tmp_path)
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").write_text("v1\n")
+    return tmp_path
+
+
+def test_the_same_query_fits(used: Path) -> None:
+    assert checkpoint.check(make(), used) is None
+
+
+def test_what_may_change_between_runs(used: Path) -> None:
+    control = ControlRelation("c", "hot", (Knob("keep", 0.5, 0.0, 1.0),))
+    tuned = replace(
+        make(max_files_per_trigger=3), controls=(control,), latency_ms=10,
+        origin=Span("other.cql", 1, 2),
+    )
+    assert checkpoint.check(tuned, used) is None
+
+
+def test_a_changed_window_does_not_fit(used: Path) -> None:
+    found = checkpoint.check(make(slide_ms=2_000), used)
+    assert found is not None
+    assert (found.code, found.notes) == ("SQ0805", ("changed or new: hot.window",))
+
+
+def test_operators_that_come_and_go_are_named(used: Path) -> None:
+    less = replace(make(), root=UnionAll((scan(), scan()), id="hot.union"))
+    found = checkpoint.check(less, used)
+    assert found is not None
+    assert found.notes == (
+        "changed or new: bid, hot.union", "no longer there: hot.window, hot.shed",
+    )
+
+
+def test_another_sink_does_not_fit(used: Path) -> None:
+    moved = replace(make(), sink=SinkSpec("out", "file", (("path", "out"),)))
+    assert checkpoint.check(moved, used) is not None
+
+
+def test_a_checkpoint_that_holds_nothing_fits_all(tmp_path: Path) -> None:
+    checkpoint.record(make(), tmp_path)
+    assert checkpoint.check(make(slide_ms=1_000), tmp_path) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"version": 99}', '{"version": 1}'])
+def test_a_checkpoint_of_something_else(used: Path, text: str) -> None:
+    (used / checkpoint.FILE_NAME).write_text(text)
+    found = checkpoint.check(make(), used)
+    assert found is not None
+    assert found.code == "SQ0805"
