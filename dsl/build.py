@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from streamq.dsl.ast import Duration, Ident
@@ -17,6 +17,8 @@ MAX_MS = 9_223_372_036_854_775
 
 MAX_COUNT = 2**31 - 1
 MAX_DIGITS = 60
+EXACT = Context(prec=2 * MAX_DIGITS)
+"""Arithmetic that rounds no number a user may write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Build:
 
     def duration(self, value: Decimal, unit: str, span: Span) -> Duration:
         """So many of a unit of ``words.UNITS``, in whole milliseconds."""
-        ms = value * UNITS[unit]
+        ms = EXACT.multiply(value, Decimal(UNITS[unit]))
         if ms != ms.to_integral_value():
             help = "a length of time is a whole number of milliseconds"
             self.report("SQ0107", "length of time is finer than a millisecond", span, help)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from streamq.dsl import ast
-from streamq.dsl.build import Build, name_text, only, shorten, string_text, tuple_of
+from streamq.dsl.build import EXACT, Build, name_text, only, shorten, string_text, tuple_of
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.lexer import Token
 from streamq.dsl.source import Span
@@ -35,7 +35,7 @@ _LONG_UNITS = [unit.lower() for unit in UNITS if len(unit) > 2]
 
 def signed(b: Build, _span: Span, minus: Token | None, number: Token) -> Decimal:
     value = b.decimal(number)
-    return -value if minus else value
+    return value.copy_negate() if minus else value
 
 
 def count(b: Build, span: Span, minus: Token | None, number: Token) -> int:
@@ -43,7 +43,7 @@ def count(b: Build, span: Span, minus: Token | None, number: Token) -> int:
 
 
 def share(_b: Build, _span: Span, value: Decimal, percent: bool | None) -> float:
-    return float(value.scaleb(-2) if percent else value)
+    return float(EXACT.scaleb(value, -2) if percent else value)
 
 
 def percent(_b: Build, _span: Span) -> bool:

@@ -44,6 +44,7 @@ class Grammar:
     def __init__(self, tables: ParseTables, actions: Mapping[str, Action]) -> None:
         self.tables = tables
         self.actions = [actions[rule.action] if rule.action else None for rule in tables.rules]
+        self.keywords = tables.keywords
         self.climbs: dict[tuple[int, int, str], int] = {}
 
 
@@ -53,6 +54,7 @@ class Machine:
     def __init__(self, grammar: Grammar, start: str, build: Build) -> None:
         self._tables = grammar.tables
         self._actions = grammar.actions
+        self._keywords = grammar.keywords
         self._climbs = grammar.climbs
         self._build = build
         self._goal = grammar.tables.end_states[start]
@@ -95,7 +97,7 @@ class Machine:
             if word in CALLABLE and following == "(" and "NAME" in row:
                 return "NAME"
             return "RESERVED" if "RESERVED" in row else word
-        if word in row and word in self._tables.terminals and self.accepts(word):
+        if word in self._keywords and word in row and self.accepts(word):
             needed = FOLLOWED_BY.get(word)
             if needed is None or not self.accepts("NAME") or _follows(tokens, index, needed):
                 return word

@@ -107,14 +107,9 @@ def _operator(node: ast.Unary | ast.Binary, docs: Docs) -> Doc:
             left = Group(left)
         if level(node.right) == _AND and own == _OR:
             right = Group(right)
-        end = docs.after(node.left)
-        return (left, end, LINE, docs.before(node.right), f"{node.op} ", right, _end(node, docs))
+        remarks = docs.after(node.left), docs.before(node.right), docs.after(node.right)
+        return (left, remarks[0], LINE, remarks[1], f"{node.op} ", right, remarks[2])
     return Group((left, f" {node.op}", Indent((LINE, right))))
-
-
-def _end(node: ast.Binary, docs: Docs) -> Doc:
-    """The comments after the last operand, unless the node itself is an operand like it."""
-    return docs.after(node.right)
 
 
 def _call(call: ast.Call, docs: Docs) -> Doc:

@@ -63,13 +63,18 @@ class Docs:
         """The comments after a node, on its line."""
         return tuple((" ", Remark(text)) for text in self._remarks.after.get(id(node), ()))
 
-    def items(self, nodes: Sequence[ast.Node], separator: str = ",") -> Doc:
-        """A list of nodes with their comments; a line may end after each separator."""
+    def items(
+        self, nodes: Sequence[ast.Node], separator: str = ",", hoisted: bool = False
+    ) -> Doc:
+        """A list of nodes with their comments; a line may end after each separator.
+
+        ``hoisted``: the comments before the first node are printed elsewhere.
+        """
         parts: list[Doc] = []
         for number, node in enumerate(nodes):
+            before = () if hoisted and not number else self.before(node)
             last = number == len(nodes) - 1
-            mark = "" if last else separator
-            parts.append((self.before(node), self[node], mark, self.after(node)))
+            parts.append((before, self[node], "" if last else separator, self.after(node)))
             if not last:
                 parts.append(LINE)
         return tuple(parts)

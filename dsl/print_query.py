@@ -71,14 +71,14 @@ def _query(query: ast.Query, docs: Docs) -> Doc:
 
 
 def _listed(keyword: str, nodes: tuple[ast.Node, ...], docs: Docs) -> Doc:
-    return Group((keyword, Indent((LINE, docs.items(nodes)))))
+    return Group((keyword, Indent((LINE, docs.items(nodes, hoisted=True)))))
 
 
 def _operand(body: ast.SetExpr, docs: Docs, least: int) -> Doc:
     """An operand of a set operation, in parentheses where it binds less tightly than asked."""
     alone = not isinstance(body, ast.Query) and _level(body) >= least
     doc = docs[body] if alone else bracketed("(", docs[body], ")")
-    return (docs.before(body), doc) if isinstance(body, ast.Select) else doc
+    return (docs.before(body), doc)
 
 
 def _level(body: ast.SetExpr) -> int:

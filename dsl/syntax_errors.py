@@ -10,7 +10,7 @@ from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.lexer import Token
 from streamq.dsl.machine import Machine
 from streamq.dsl.source import Span
-from streamq.dsl.tables import END
+from streamq.dsl.tables import END, TOKEN_KINDS
 from streamq.dsl.words import RESERVED, UNITS
 
 # Sets of tokens that stand for one thing: (tell-tale tokens, all tokens it covers, its words).
@@ -80,7 +80,6 @@ _LONGER = {"GROUP": "GROUP BY", "ORDER": "ORDER BY", "PARTITION": "PARTITION BY"
 _CLAUSES = (
     "FROM WHERE GROUP HAVING JOIN UNION EXCEPT INTERSECT ORDER LIMIT QOS SHED RECOVER WITH".split()
 )
-_KINDS = frozenset({"NAME", "NUMBER", "STRING", "DURATION", "UNIT", "RESERVED"})
 _ALIKE = 0.7
 _MAX_SHOWN = 7
 _ORDER = "SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, then QOS, SHED, RECOVER"
@@ -179,7 +178,7 @@ def _help(tokens: Sequence[Token], index: int, acceptable: frozenset[str]) -> st
 def _closest(token: Token, acceptable: frozenset[str]) -> str | None:
     """The keyword or unit that could stand here and is nearly what was written."""
     word = token.text.upper()
-    known = {k for k in acceptable if k.isalpha() and k not in _KINDS}
+    known = {k for k in acceptable if k.isalpha() and k not in TOKEN_KINDS}
     if "UNIT" in acceptable:
         known |= {unit for unit in UNITS if len(unit) > 2}
     if token.kind != "WORD" or len(word) < 3 or word in known:

@@ -15,6 +15,9 @@ from typing import NamedTuple
 STORED = join(dirname(__file__), "tables.json")
 END = "$END"
 ABSENT = -1_000
+TOKEN_KINDS = frozenset({"NAME", "NUMBER", "STRING", "DURATION", "UNIT", "RESERVED"})
+"""Terminals that stand for many texts; all other ones stand for themselves."""
+
 
 
 class Rule(NamedTuple):
@@ -47,6 +50,11 @@ class ParseTables:
     start_states: dict[str, int]
     end_states: dict[str, int]
     terminals: frozenset[str]
+
+    @property
+    def keywords(self) -> frozenset[str]:
+        """The terminals that are words."""
+        return frozenset(t for t in self.terminals - TOKEN_KINDS if t.isalpha())
 
 
 @cache

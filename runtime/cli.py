@@ -1,4 +1,4 @@
-"""The command line: parses options, calls, renders, chooses the exit code.
+"""The command line: calls, renders, chooses the exit code.
 
 Exit codes: 0 all is well, 1 the program has errors, 2 wrong usage, 3 a run failed. Commands import
 what they need when they run: ``check`` must not wait for Spark, pandas or rich.
@@ -6,296 +6,206 @@ what they need when they run: ``check`` must not wait for Spark, pandas or rich.
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import shutil
 import sys
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING
 
-import typer
-
-from streamq.dsl.codes import CODES
-from streamq.dsl.diagnostics import Diagnostic, did_you_mean
-from streamq.dsl.source import SourceMap
+from streamq.runtime.arguments import Arguments, Command, build_parser
 
 if TYPE_CHECKING:
     from streamq.compiler.ir.physical import OptionValue, PhysicalPlan
+    from streamq.dsl.diagnostics import Diagnostic
+    from streamq.dsl.source import SourceMap
     from streamq.runtime.metrics import RunReport
     from streamq.runtime.programs import Loaded
     from streamq.runtime.run import RunOptions
 
 OK, PROGRAM_ERROR, USAGE, RUN_FAILED = 0, 1, 2, 3
-
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-app = typer.Typer(
-    name="streamq",
-    help="Continuous queries that say what they are worth, on Spark Structured Streaming.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+WIDTH = 100
+"""Columns of output that does not go to a terminal."""
 
 
-class Output(str, Enum):
-    """How findings are printed."""
-
-    text = "text"
-    concise = "concise"
-    json = "json"
+class UsageError(Exception):
+    """The command cannot be done as it was asked for; ends it with exit code 2."""
 
 
-class Emit(str, Enum):
-    """What ``compile`` writes."""
-
-    plan = "plan"
-    pyspark = "pyspark"
-
-
-class Stage(str, Enum):
-    """How far ``explain`` goes."""
-
-    logical = "logical"
-    annotated = "annotated"
-    physical = "physical"
-    spark = "spark"
-
-
-class PlanFormat(str, Enum):
-    """How ``explain`` prints."""
-
-    text = "text"
-    json = "json"
-    mermaid = "mermaid"
-
-
-ProgramFile = Annotated[str, typer.Argument(metavar="FILE", help="a .cql program, - for stdin")]
-ProgramFiles = Annotated[
-    list[str], typer.Argument(metavar="FILE…", help=".cql programs, - for stdin")
-]
-
-
-def main() -> None:
-    """Entry of the ``streamq`` command."""
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command and returns its exit code. ``argv``: the arguments, else the process's."""
+    parser = build_parser(COMMANDS)
+    args = parser.parse_args(argv)
+    if args.version:
+        return show_version()
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        return USAGE
+    command: Command = args.command
     try:
-        app()
+        code = command(args)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        _print_error(f"streamq: {error}")
+        return USAGE
     except BrokenPipeError:
         # The reader of our output is gone (``| head``): nothing is left to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(OK) from None
+        return OK
+    except KeyboardInterrupt:
+        return OK
     except Exception as error:
         if os.environ.get("STREAMQ_DEBUG"):
             raise
-        typer.echo(
+        _print_error(
             f"internal error: {type(error).__name__}: {error}\n"
             "This is a fault of StreamQ, please report it with the program; "
-            "STREAMQ_DEBUG=1 shows where it happened.",
-            err=True,
+            "STREAMQ_DEBUG=1 shows where it happened."
         )
-        raise SystemExit(RUN_FAILED) from None
+        return RUN_FAILED
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
+def show_version() -> int:
+    from importlib.metadata import version
 
-        typer.echo(f"streamq {version('streamq')}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="show the version"),
-    ] = False,
-) -> None:
-    """Options of all commands."""
+    print(f"streamq {version('streamq')}")
+    return OK
 
 
-@app.command()
-def check(
-    files: ProgramFiles,
-    output: Annotated[Output, typer.Option("--format", help="how to print findings")] = Output.text,
-) -> None:
-    """Find all errors of programs, and missing paths and columns, without starting Spark."""
+def check(args: Arguments) -> int:
+    """All errors of programs, and missing paths and columns, without starting Spark."""
     from streamq.runtime.programs import load_program
 
-    programs = [load_program(name) for name in files]
-    if output is Output.json:
-        _echo_json([_program_json(program) for program in programs])
+    programs = [load_program(name) for name in args.files]
+    if args.format == "json":
+        import json
+
+        files = [_program_json(program) for program in programs]
+        print(json.dumps({"version": 1, "files": files}, ensure_ascii=False, indent=2))
     else:
         for program in programs:
-            _show(program.diagnostics, program.sources, output, err=False)
-            if program.ok and output is Output.text:
+            concise = args.format == "concise"
+            _show(program.diagnostics, program.sources, concise=concise, err=False)
+            if program.ok and not concise:
                 count = len(_queries(program))
-                typer.echo(f"{program.name}: ok, {count} {'query' if count == 1 else 'queries'}")
-    raise typer.Exit(OK if all(program.ok for program in programs) else PROGRAM_ERROR)
+                print(f"{program.name}: ok, {count} {'query' if count == 1 else 'queries'}")
+    return OK if all(program.ok for program in programs) else PROGRAM_ERROR
 
 
-@app.command("compile")
-def compile_file(
-    file: ProgramFile,
-    emit: Annotated[Emit, typer.Option(help="the plan as JSON, or a PySpark program")] = Emit.plan,
-    out: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="PATH", help="write there")
-    ] = None,
-) -> None:
-    """Compile a program and write its plan, or a PySpark program that runs on its own."""
+def compile_file(args: Arguments) -> int:
+    """The physical plan as JSON, or a PySpark program."""
     from streamq.compiler.explain import render
     from streamq.compiler.explain.pyspark_source import to_pyspark
 
-    program = _load_or_exit(file)
-    assert program.result is not None
-    if emit is Emit.pyspark:
+    program = _load(args.file)
+    if program.result is None or not program.ok:
+        return PROGRAM_ERROR
+    if args.emit == "pyspark":
         text = to_pyspark(program.result.require(), name=Path(program.name).stem)
     else:
         text = render(program.result, stage="physical", format="json")
-    if out is None:
-        typer.echo(text, nl=not text.endswith("\n"))
-        return
+    if args.output is None:
+        _print_text(text)
+        return OK
     try:
-        out.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+        args.output.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
     except OSError as error:
-        _usage(f"cannot write {out}: {(error.strerror or str(error)).lower()}")
+        raise UsageError(f"cannot write {args.output}: {_reason(error)}") from error
+    return OK
 
 
-@app.command()
-def explain(
-    file: ProgramFile,
-    stage: Annotated[Stage, typer.Option(help="how far to compile")] = Stage.annotated,
-    plan_format: Annotated[
-        PlanFormat, typer.Option("--format", help="how to print the plan")
-    ] = PlanFormat.text,
-    query: Annotated[str | None, typer.Option(metavar="NAME", help="only this query")] = None,
-) -> None:
-    """Show what the compiler makes of a program."""
+def explain(args: Arguments) -> int:
+    """The program at one stage of the compiler; shown as far as it goes where there are errors."""
     from streamq.compiler.explain import ExplainUnavailable, render
-    from streamq.runtime.programs import load_program
 
-    program = load_program(file)
-    _show(program.diagnostics, program.sources, Output.text)
-    if program.result is not None:
-        try:
-            text = render(program.result, stage.value, plan_format.value, query)
-        except ValueError as error:
-            _usage(str(error))
-        except ExplainUnavailable:
-            pass
-        else:
-            typer.echo(text, nl=not text.endswith("\n"))
-    raise typer.Exit(OK if program.result is not None and program.result.ok else PROGRAM_ERROR)
+    program = _load(args.file)
+    if program.result is None:
+        return PROGRAM_ERROR
+    try:
+        _print_text(render(program.result, args.stage, args.format, args.query))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    except ExplainUnavailable:
+        return PROGRAM_ERROR
+    return OK if program.result.ok else PROGRAM_ERROR
 
 
-@app.command()
-def run(
-    file: ProgramFile,
-    duration: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help="stop after 20s, 5m, 1h")
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="read what is there now, then stop")] = False,
-    limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="stop after N result rows")
-    ] = None,
-    query: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="run only this query; repeatable")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="keep the place here, so that a restart goes on from it"),
-    ] = None,
-    rows: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="rows shown of each batch")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print results only")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON lines")] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="a setting, as SET in the program"),
-    ] = None,
-    log_file: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="write Spark's own log there")
-    ] = None,
-) -> None:
-    """Run the queries of a program on Spark."""
+def run(args: Arguments) -> int:
+    """Runs queries on Spark and shows results and progress."""
     from streamq.runtime.run import RunOptions
 
-    if quiet and as_json:
-        _usage("--quiet and --json exclude each other")
-    seconds = None if duration is None else _duration(duration)
-    program = _load_or_exit(file)
-    assert program.result is not None
-    plan = _with_settings(program.result.require(), settings or [])
-    names = _chosen(plan, query or [])
+    program = _load(args.file)
+    if program.result is None or not program.ok:
+        return PROGRAM_ERROR
+    plan = _with_settings(program.result.require(), args.settings)
     asked = RunOptions(
-        duration_s=seconds, once=once, limit=limit, queries=names, checkpoint=checkpoint,
-        rows_per_batch=rows, log_file=log_file,
+        duration_s=args.duration, once=args.once, limit=args.limit,
+        queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows,
+        log_file=args.log_file,
     )
-    report = _run(plan, asked, program.sources, quiet=quiet, as_json=as_json)
-    raise typer.Exit(RUN_FAILED if report.failed else OK)
+    report = _run(plan, asked, program.sources, quiet=args.quiet, as_json=args.json)
+    return RUN_FAILED if report.failed else OK
 
 
-@app.command()
-def fmt(
-    files: ProgramFiles,
-    check_only: Annotated[
-        bool, typer.Option("--check", help="change nothing, say which files would change")
-    ] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="change nothing, show the changes")] = False,
-) -> None:
-    """Bring programs into the standard layout, in place; - reads stdin and writes stdout."""
+def fmt(args: Arguments) -> int:
+    """Formats files in place, or standard input to standard output."""
     from streamq.runtime.formatting import format_file
 
+    dry = args.check or args.diff
     worst = OK
-    for name in files:
-        result = format_file(name, write=not (check_only or diff))
-        _show(result.diagnostics, result.sources, Output.text)
+    for name in args.files:
+        result = format_file(name, write=not dry)
+        _show(result.diagnostics, result.sources)
         if result.failed:
             worst = PROGRAM_ERROR
             continue
-        if name == "-" and not (check_only or diff):
-            typer.echo(result.text, nl=False)
-        if result.changed and diff:
-            typer.echo(result.diff(), nl=False)
-        if result.changed and check_only:
-            typer.echo(f"{name}: would be formatted")
-        if result.changed and (check_only or diff):
-            worst = PROGRAM_ERROR
-    raise typer.Exit(worst)
+        if name == "-" and not dry:
+            sys.stdout.write(result.text)
+        if not (result.changed and dry):
+            continue
+        worst = PROGRAM_ERROR
+        if args.diff:
+            sys.stdout.write(result.diff())
+        if args.check:
+            print(f"{name}: would be formatted")
+    return worst
 
 
-@app.command()
-def doctor() -> None:
-    """Say whether this machine can run queries: Python, Java and packages."""
+def doctor(args: Arguments) -> int:
+    """Whether this machine can run queries."""
     from streamq.runtime.doctor import examine
 
     healthy = True
     for item in examine():
         healthy = healthy and not item.problem
-        typer.echo(f"{'ok  ' if not item.problem else 'BAD '} {item.name:<14} {item.found}")
+        print(f"{'BAD ' if item.problem else 'ok  '} {item.name:<14} {item.found}")
         if item.problem:
-            typer.echo(f"     {'':<14} {item.problem}")
-    raise typer.Exit(OK if healthy else PROGRAM_ERROR)
+            print(f"{'':<19} {item.problem}")
+    return OK if healthy else PROGRAM_ERROR
 
 
-@app.command("explain-error")
-def explain_error(
-    code: Annotated[str, typer.Argument(metavar="CODE", help="for example SQ0402")],
-) -> None:
-    """Explain an error code, with a program that has the error and one that is mended."""
-    wanted = code.upper()
-    if wanted not in CODES:
-        hint = did_you_mean(wanted, CODES)
-        _usage(f"unknown code {code}{', ' if hint else ''}{hint}")
-    page = Path(__file__).resolve().parent.parent / "docs" / "errors" / f"{wanted}.md"
-    if page.is_file():
-        typer.echo(page.read_text(encoding="utf-8"), nl=False)
-    else:
-        typer.echo(f"{wanted}: {CODES[wanted]}")
+def explain_error(args: Arguments) -> int:
+    """The page of an error code where the documentation is at hand, else its title."""
+    from streamq.dsl.codes import CODES
+    from streamq.dsl.diagnostics import did_you_mean
+
+    code = args.code.upper()
+    if code not in CODES:
+        hint = did_you_mean(code, CODES)
+        raise UsageError(f"unknown code {args.code}{', ' if hint else ''}{hint}")
+    page = Path(__file__).resolve().parent.parent / "docs" / "errors" / f"{code}.md"
+    _print_text(page.read_text("utf-8") if page.is_file() else f"{code}: {CODES[code]}")
+    return OK
+
+
+COMMANDS: dict[str, Command] = {
+    "check": check,
+    "compile": compile_file,
+    "explain": explain,
+    "run": run,
+    "fmt": fmt,
+    "doctor": doctor,
+    "explain-error": explain_error,
+}
 
 
 def _run(
@@ -328,21 +238,19 @@ def _run(
         report = RunReport("signal", 0.0)
     if isinstance(listener, JsonListener):
         listener.summary(report, sources)
-    elif not quiet and report.totals:
+        return report
+    if not quiet and report.totals:
         console.print(summary_text(report), soft_wrap=True)
-    if not as_json:
-        _show(report.diagnostics, sources, Output.text)
+    _show(report.diagnostics, sources)
     return report
 
 
-def _load_or_exit(name: str) -> Loaded:
-    """The compiled program; prints what is wrong and exits with 1 where there are errors."""
+def _load(name: str) -> Loaded:
+    """The compiled program; prints what is wrong with it."""
     from streamq.runtime.programs import load_program
 
     program = load_program(name)
-    _show(program.diagnostics, program.sources, Output.text)
-    if not program.ok:
-        raise typer.Exit(PROGRAM_ERROR)
+    _show(program.diagnostics, program.sources)
     return program
 
 
@@ -356,22 +264,22 @@ def _with_settings(plan: PhysicalPlan, given: list[str]) -> PhysicalPlan:
 
     settings = dict(plan.settings)
     for text in given:
-        key, equals, written = text.partition("=")
-        key = key.strip()
+        key, equals, written = (part.strip() for part in text.partition("="))
         if not equals or not key:
-            _usage(f"--set {text}: write KEY=VALUE")
-        value = _setting_value(written.strip())
+            raise UsageError(f"--set {text}: write KEY=VALUE")
+        value = _setting_value(written)
         if key.lower().startswith("spark."):
             if key.casefold() in {banned.casefold() for banned in BANNED}:
-                _usage(f"--set {key}: cannot be set, the meaning of programs rests on it")
+                raise UsageError(f"--set {key}: the meaning of programs rests on this setting")
             settings[key] = value
             continue
         spec = SETTINGS.get(key.casefold())
         if spec is None:
-            _usage(f"--set {key}: unknown setting; settings are {', '.join(SETTINGS)} and spark.…")
+            known = ", ".join(SETTINGS)
+            raise UsageError(f"--set {key}: unknown setting, there are {known} and spark.…")
         checked = read_value(spec, value)
         if isinstance(checked, Problem):
-            _usage(f"--set {key}: {checked.message}")
+            raise UsageError(f"--set {key}: {checked.message}")
         settings[spec.name] = checked
     return replace(plan, settings=tuple(settings.items()))
 
@@ -389,49 +297,47 @@ def _setting_value(text: str) -> OptionValue:
 
 def _chosen(plan: PhysicalPlan, given: list[str]) -> tuple[str, ...]:
     """The names of the queries to run, as the program spells them."""
+    from streamq.dsl.diagnostics import did_you_mean
+
     by_fold = {query.name.casefold(): query.name for query in plan.queries}
     for name in given:
         if name.casefold() not in by_fold:
             names = by_fold.values()
             hint = did_you_mean(name, names) or f"there are {', '.join(names)}"
-            _usage(f"no query `{name}`, {hint}")
+            raise UsageError(f"no query `{name}`, {hint}")
     return tuple(by_fold[name.casefold()] for name in given)
 
 
-def _duration(text: str) -> float:
-    found = _DURATION.fullmatch(text.strip().lower())
-    if found is None:
-        _usage(f"--for {text}: write a length of time such as 20s, 5m or 1h")
-    return float(found.group(1)) * _SECONDS[found.group(2) or "s"]
-
-
 def _show(
-    diagnostics: tuple[Diagnostic, ...], sources: SourceMap, output: Output, *, err: bool = True
+    diagnostics: tuple[Diagnostic, ...], sources: SourceMap, *, concise: bool = False,
+    err: bool = True,
 ) -> None:
     """Prints diagnostics; nothing where there are none."""
     if not diagnostics:
         return
+    import shutil
+
     from streamq.runtime.render import render_concise, render_diagnostics, render_summary
 
-    if output is Output.concise:
-        for diagnostic in diagnostics:
-            typer.echo(render_concise(diagnostic, sources), err=err)
-        return
     stream = sys.stderr if err else sys.stdout
-    width = shutil.get_terminal_size((100, 24)).columns if stream.isatty() else 100
-    colour = _colour(stream.isatty())
-    typer.echo(render_diagnostics(diagnostics, sources, width=width, colour=colour), err=err)
+    if concise:
+        for diagnostic in diagnostics:
+            print(render_concise(diagnostic, sources), file=stream)
+        return
+    terminal = stream.isatty()
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
+    colour = _colour(terminal)
+    print(render_diagnostics(diagnostics, sources, width=width, colour=colour), file=stream)
     if summary := render_summary(diagnostics):
-        typer.echo(summary, err=err)
+        print(summary, file=stream)
 
 
 def _colour(is_terminal: bool) -> bool:
     """Colours go to terminals only; NO_COLOR and FORCE_COLOR say otherwise."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (
-        is_terminal and os.environ.get("TERM", "") != "dumb"
-    )
+    plain = os.environ.get("TERM", "") == "dumb"
+    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal and not plain)
 
 
 def _program_json(program: Loaded) -> dict[str, object]:
@@ -443,16 +349,19 @@ def _program_json(program: Loaded) -> dict[str, object]:
     }
 
 
-def _echo_json(files: list[dict[str, object]]) -> None:
-    typer.echo(json.dumps({"version": 1, "files": files}, ensure_ascii=False, indent=2))
-
-
 def _queries(program: Loaded) -> list[str]:
     """The names of the program's queries; none where it has errors."""
     plan = program.result.plan if program.result is not None else None
     return [query.name for query in plan.queries] if plan is not None else []
 
 
-def _usage(message: str) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
-    raise typer.Exit(USAGE)
+def _print_text(text: str) -> None:
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def _print_error(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -73,7 +73,7 @@ def match_call(spec: FunctionSpec, args: Sequence[Type | Arg]) -> Signature | Mi
         return Mismatch(message, usages(spec))
     furthest = max(m.argument for m in misfits)
     nearest = [m for m in misfits if m.argument == furthest]
-    message = nearest[0].message
+    message = next((m.message for m in nearest if m.message), "")
     if not message:
         expected = " or ".join(_unique(e for m in nearest for e in m.expected))
         place = f"argument {furthest + 1} of {spec.name}"

@@ -62,12 +62,16 @@ def _known(node: ast.Call, args: tuple[Expr, ...]) -> tuple[Arg, ...]:
     """What the declaration may ask of the arguments: types, constants and names."""
     return tuple(
         Arg(
-            bound.type, isinstance(bound, ir.Literal),
+            bound.type, _is_constant(bound),
             bound.value if isinstance(bound, ir.Literal) else None,
             given.parts[-1].text if isinstance(given, ast.Name) else "",
         )
         for given, bound in zip(node.args, args, strict=True)
     )
+
+
+def _is_constant(bound: Expr) -> bool:
+    return not any(isinstance(e, ir.Column | ir.AggCall | ir.Quality) for e in ir.walk(bound))
 
 
 def _nullable(spec: FunctionSpec, args: tuple[Expr, ...]) -> bool:

@@ -83,7 +83,7 @@ def convert_literal(bound: Literal, type_: Type) -> Literal | None:
     if isinstance(value, bool) or not is_integer(bound.type):
         decimal = isinstance(bound.type, Decimal) and type_ == DOUBLE
         return replace(bound, value=float(value), type=DOUBLE) if decimal else None
-    if type_ in (INT, BIGINT):
+    if type_ == BIGINT or (type_ == INT and -(2**31) <= int(value) < 2**31):
         return replace(bound, type=type_)
     if type_ == DOUBLE and abs(int(value)) <= 2**53:
         return replace(bound, value=float(value), type=DOUBLE)

@@ -14,6 +14,7 @@ from streamq.stdlib.connectors import find_connector
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.shuffle.partitions": "2",
 }
 

@@ -38,6 +38,8 @@ from streamq.dsl.types import (
     Map,
     Struct,
     Type,
+    converts_silently,
+    is_numeric,
     is_string,
 )
 from streamq.stdlib.calls import call_sql
@@ -90,7 +92,7 @@ def to_sql(expr: Expr, names: frozenset[str]) -> str:
         case Op():
             return _operator(expr, [to_sql(a, names) for a in expr.args])
         case Cast():
-            return f"CAST({to_sql(expr.operand, names)} AS {spark_type(expr.type)})"
+            return f"{_cast(expr)}({to_sql(expr.operand, names)} AS {spark_type(expr.type)})"
         case Case():
             whens = " ".join(
                 f"WHEN {to_sql(c, names)} THEN {to_sql(r, names)}" for c, r in expr.whens
@@ -118,6 +120,13 @@ def to_sql(expr: Expr, names: frozenset[str]) -> str:
             raise InternalError(f"{expr.function}() reached the lowering")
         case _:
             raise TypeError(f"not an expression: {type(expr).__name__}")
+
+
+def _cast(expr: Cast) -> str:
+    """A number that does not fit becomes NULL; Spark's plain cast would wrap it around."""
+    old, new = expr.operand.type, expr.type
+    narrows = is_numeric(old) and is_numeric(new) and not converts_silently(old, new)
+    return "TRY_CAST" if narrows else "CAST"
 
 
 def aggregate(expr: AggCall, names: frozenset[str]) -> str:

@@ -46,6 +46,8 @@ DEFAULTS: dict[str, Setting] = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.ansi.enabled": False,
     "spark.sql.session.timeZone": "UTC",
+    # A repeated key of a map must not end a run.
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.shuffle.partitions": 2,
     # Above 8000 bytes of bytecode HotSpot silently stays in the interpreter.
     "spark.sql.codegen.hugeMethodLimit": 8000,

@@ -57,18 +57,20 @@ def train(target: Path) -> None:
     gateway = spark.sparkContext._gateway
     spark.dataSource.register(NexmarkSource)
     with tempfile.TemporaryDirectory() as folder:
-        bids = spark.readStream.format(NexmarkSource.name()).option("table", "bid")
-        bids.option("events", TRAINING_EVENTS).load().createOrReplaceTempView("bid")
+        options = {"table": "bid", "events": str(TRAINING_EVENTS)}
+        stream = spark.readStream.format(NexmarkSource.name()).options(**options).load()
+        stream.createOrReplaceTempView("bid")
         query = """
             SELECT window.start AS opened, auction, count(*) AS bids, avg(price) AS price
             FROM bid WATERMARK dateTime DELAY OF INTERVAL 1 SECOND
             WHERE price > 1000 GROUP BY window(dateTime, '1 second'), auction
         """
-        writer = spark.sql(query).writeStream.format("json").trigger(availableNow=True)
-        writer = writer.option("checkpointLocation", f"{folder}/checkpoint")
-        writer.start(f"{folder}/out").awaitTermination()
-        spark.read.json(f"{folder}/out").write.parquet(f"{folder}/parquet")
-        spark.read.parquet(f"{folder}/parquet").orderBy("opened").collect()
+        writer = spark.sql(query).writeStream.format("noop").outputMode("update")
+        writer = writer.trigger(availableNow=True)
+        writer.option("checkpointLocation", f"{folder}/checkpoint").start().awaitTermination()
+        table = spark.read.format(NexmarkSource.name()).options(**options).load()
+        table.limit(100).write.parquet(f"{folder}/parquet")
+        spark.read.parquet(f"{folder}/parquet").orderBy("price").collect()
     spark.stop()
     if gateway is None or gateway.proc is None:
         raise WarmUpFailed("the training run did not start a JVM of its own")

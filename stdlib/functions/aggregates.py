@@ -65,19 +65,19 @@ _c.aggregate(
 )
 _c.aggregate(
     "FIRST FIRST_VALUE",
+    "T:ord",
     "T",
-    "T",
-    "The value of the row with the earliest event time.",
-    sql="min_by({0}, {ts})",
+    "The value of the row with the earliest event time; of equal times the smallest value.",
+    sql="min_by({0}, struct({ts}, {0}))",
     null_safe=True,
     event_time=True,
 )
 _c.aggregate(
     "LAST LAST_VALUE",
+    "T:ord",
     "T",
-    "T",
-    "The value of the row with the latest event time.",
-    sql="max_by({0}, {ts})",
+    "The value of the row with the latest event time; of equal times the largest value.",
+    sql="max_by({0}, struct({ts}, {0}))",
     null_safe=True,
     event_time=True,
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from streamq.stdlib.registry import FunctionSpec, Kind, Merge
 
@@ -33,11 +35,11 @@ class Category:
         """Declares a function of one row."""
         self._add(
             names,
-            FunctionSpec(
-                name="",
+            sql,
+            partial(
+                FunctionSpec,
                 params=_split(params),
                 result=result,
-                sql=sql,
                 null_safe=null_safe,
                 deterministic=deterministic,
                 doc=doc,
@@ -62,12 +64,12 @@ class Category:
         """Declares a function of many rows; ``deterministic`` False: the rows' order shows."""
         self._add(
             names,
-            FunctionSpec(
-                name="",
+            sql,
+            partial(
+                FunctionSpec,
                 kind=Kind.AGGREGATE,
                 params=_split(params),
                 result=result,
-                sql=sql,
                 null_safe=null_safe,
                 merge=merge,
                 scalable=scalable,
@@ -80,17 +82,15 @@ class Category:
 
     def quality(self, name: str, result: str, doc: str) -> None:
         """Declares a measure of a result's quality; the compiler puts its columns in its place."""
-        self._add(
-            name,
-            FunctionSpec(
-                name="",
-                kind=Kind.QUALITY,
-                result=result,
-                null_safe=True,
-                doc=doc,
-                category=self.name,
-            ),
+        make = partial(
+            FunctionSpec,
+            kind=Kind.QUALITY,
+            result=result,
+            null_safe=True,
+            doc=doc,
+            category=self.name,
         )
+        self._add(name, "", make)
 
     def build(self) -> dict[str, FunctionSpec]:
         """Name to declaration, in the order of declaration."""
@@ -99,11 +99,11 @@ class Category:
             for name, (first, *more) in self._found.items()
         }
 
-    def _add(self, names: str, spec: FunctionSpec) -> None:
+    def _add(self, names: str, sql: str, make: Callable[..., FunctionSpec]) -> None:
         first, *aliases = names.split()
+        template = sql or f"{first.lower()}({{args}})"
         for name in (first, *aliases):
-            sql = spec.sql or f"{first.lower()}({{args}})"
-            self._found.setdefault(name, []).append(replace(spec, name=name, sql=sql))
+            self._found.setdefault(name, []).append(make(name=name, sql=template))
 
 
 def _split(params: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ RELATIVE = 1e-9
 
 def sql_rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
     """The rows of a query as dictionaries, missing values as None."""
-    table: pa.Table = connection.execute(sql).to_arrow_table()
+    table: pa.Table = connection.sql(sql).to_arrow_table()
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 

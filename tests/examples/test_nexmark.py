@@ -64,7 +64,7 @@ EXPECTED: Mapping[str, str] = {
     "q8": f"""
         WITH registered AS (SELECT id, name, {TUMBLING} AS start FROM person),
              sellers AS (SELECT DISTINCT seller, {TUMBLING} AS start FROM auction)
-        SELECT id, name, start AS WINDOW_START
+        SELECT id, name, r.start AS WINDOW_START
         FROM registered r JOIN sellers s ON r.id = s.seller AND r.start = s.start
         WHERE r.start + INTERVAL 10 SECONDS <= (SELECT least(person, auction) FROM closed)
     """,

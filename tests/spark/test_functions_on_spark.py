@@ -23,8 +23,9 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.codegen.wholeStage": "false",
 }
-"""What the declarations rest on."""
+"""What the declarations rest on; compiling hundreds of expressions for two rows is not worth it."""
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,11 @@ each policy once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from streamq.dsl import ast
 from streamq.dsl import types as t
@@ -55,6 +56,14 @@ def maybe(items: SearchStrategy) -> SearchStrategy:
     return st.one_of(st.none(), items)
 
 
+@st.composite
+def _later(
+    draw: DrawFn, make: Callable[[int], SearchStrategy], depth: int
+) -> object:
+    """What ``make(depth)`` draws; the strategy itself is only made when it is needed."""
+    return draw(make(depth))
+
+
 # --- types ---------------------------------------------------------------------------------------
 
 _PLAIN_TYPES = st.one_of(
@@ -80,11 +89,11 @@ _COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
 _OPERATORS = ["+", "-", "*", "/", "%", "||", *_COMPARISONS, "AND", "OR"]
 
 
-@cache
 def exprs(depth: int) -> SearchStrategy:
-    return st.deferred(lambda: _exprs(depth))
+    return _later(_exprs, depth)
 
 
+@cache
 def _exprs(depth: int) -> SearchStrategy:
     leaves = st.one_of(
         st.builds(ast.Number, text=NUMBERS),
@@ -151,11 +160,11 @@ WINDOWS = st.one_of(
 # --- queries -------------------------------------------------------------------------------------
 
 
-@cache
 def from_items(depth: int) -> SearchStrategy:
-    return st.deferred(lambda: _from_items(depth))
+    return _later(_from_items, depth)
 
 
+@cache
 def _from_items(depth: int) -> SearchStrategy:
     tables = st.builds(ast.TableRef, name=IDENTS, window=maybe(WINDOWS), alias=maybe(IDENTS))
     if depth == 0:
@@ -173,11 +182,11 @@ def _from_items(depth: int) -> SearchStrategy:
     )
 
 
-@cache
 def selects(depth: int) -> SearchStrategy:
-    return st.deferred(lambda: _selects(depth))
+    return _later(_selects, depth)
 
 
+@cache
 def _selects(depth: int) -> SearchStrategy:
     e = exprs(depth)
     items = st.one_of(
@@ -195,11 +204,11 @@ def _selects(depth: int) -> SearchStrategy:
     )
 
 
-@cache
 def bodies(depth: int) -> SearchStrategy:
-    return st.deferred(lambda: _bodies(depth))
+    return _later(_bodies, depth)
 
 
+@cache
 def _bodies(depth: int) -> SearchStrategy:
     simple = st.one_of(selects(depth), st.builds(ast.NamedOperand, name=IDENTS))
     if depth == 0:
@@ -223,11 +232,11 @@ def has_clauses(query: ast.Query) -> bool:
     return bool(query.ctes or query.order_by or query.limit is not None)
 
 
-@cache
 def queries(depth: int) -> SearchStrategy:
-    return st.deferred(lambda: _queries(depth))
+    return _later(_queries, depth)
 
 
+@cache
 def _queries(depth: int) -> SearchStrategy:
     plain = st.builds(ast.Query, body=bodies(depth))
     if depth == 0:

@@ -163,6 +163,8 @@ def test_struct_fields_are_named_after_the_columns() -> None:
         ("MAP", [STRING], "MAP takes arguments in pairs (0 or more), not 1", None),
         ("DATE_FORMAT", [TIMESTAMP, Arg(STRING, constant=False)],
          "argument 2 of DATE_FORMAT must be a constant", 1),
+        ("PERCENTILE", [DOUBLE, Arg(Array(DOUBLE), constant=False)],
+         "argument 2 of PERCENTILE must be a constant", 1),
         ("ROUND", [Decimal(5, 2), INT],
          "argument 2 of ROUND must be a whole number literal where the first is DECIMAL", 1),
         ("FROM_JSON", [STRING, text("a INTT")],

@@ -1,0 +1,104 @@
+"""The arguments of the command line, read with argparse.
+
+The standard library's parser starts in a few milliseconds. ``check`` and ``explain`` have 300 in all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+Arguments = argparse.Namespace
+Command = Callable[[Arguments], int]
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_FILE_HELP = "a .cql program, - for standard input"
+
+
+def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
+    """The parser; ``commands`` maps each command's name to its function (in ``args.command``)."""
+    parser = argparse.ArgumentParser(
+        prog="streamq",
+        description="Continuous queries that say what they are worth, on Spark Structured Streaming.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="show the version")
+    parser.set_defaults(command=None)
+    kinds = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        made = kinds.add_parser(name, help=text, description=text, allow_abbrev=False)
+        made.set_defaults(command=commands[name])
+        return made
+
+    check = add("check", "find all errors of programs, without starting Spark")
+    check.add_argument("files", nargs="+", metavar="FILE", help=_FILE_HELP)
+    check.add_argument("--format", choices=("text", "concise", "json"), default="text")
+
+    compiles = add("compile", "write a program's plan, or a PySpark program that runs on its own")
+    compiles.add_argument("file", metavar="FILE", help=_FILE_HELP)
+    compiles.add_argument("--emit", choices=("plan", "pyspark"), default="plan")
+    compiles.add_argument("-o", "--output", type=Path, metavar="PATH", help="write there")
+
+    explain = add("explain", "show what the compiler makes of a program")
+    explain.add_argument("file", metavar="FILE", help=_FILE_HELP)
+    explain.add_argument(
+        "--stage", choices=("logical", "annotated", "physical", "spark"), default="annotated"
+    )
+    explain.add_argument("--format", choices=("text", "json", "mermaid"), default="text")
+    explain.add_argument("--query", metavar="NAME", help="only this query")
+
+    _add_run(add("run", "run the queries of a program on Spark"))
+
+    fmt = add("fmt", "bring programs into the standard layout, in place")
+    fmt.add_argument("files", nargs="+", metavar="FILE", help=_FILE_HELP)
+    fmt.add_argument("--check", action="store_true", help="change nothing, name files to change")
+    fmt.add_argument("--diff", action="store_true", help="change nothing, show the changes")
+
+    add("doctor", "say whether this machine can run queries")
+
+    explains = add("explain-error", "explain an error code, with an example")
+    explains.add_argument("code", metavar="CODE", help="for example SQ0402")
+    return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("file", metavar="FILE", help=_FILE_HELP)
+    run.add_argument(
+        "--for", dest="duration", type=duration, metavar="TIME", help="stop after 20s, 5m, 1h"
+    )
+    run.add_argument("--once", action="store_true", help="read what is there now, then stop")
+    run.add_argument("--limit", type=positive, metavar="N", help="stop after N result rows")
+    run.add_argument(
+        "--query", action="append", default=[], metavar="NAME", help="only this one; repeatable"
+    )
+    run.add_argument(
+        "--checkpoint", type=Path, metavar="DIR", help="keep the place there; a restart goes on"
+    )
+    run.add_argument("--rows", type=positive, metavar="N", help="rows shown of each batch")
+    run.add_argument(
+        "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
+        help="a setting, as SET in the program; repeatable",
+    )
+    run.add_argument("--log-file", type=Path, metavar="PATH", help="write Spark's own log there")
+    shown = run.add_mutually_exclusive_group()
+    shown.add_argument("-q", "--quiet", action="store_true", help="print results only")
+    shown.add_argument("--json", action="store_true", help="print JSON lines")
+
+
+def duration(text: str) -> float:
+    """``20s``, ``5m``, ``1.5h``, ``300ms`` in seconds; a bare number is seconds."""
+    found = _DURATION.fullmatch(text.strip().lower())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no length of time such as 20s, 5m or 1h")
+    return float(found.group(1)) * _SECONDS[found.group(2) or "s"]
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1")
+    return int(text)

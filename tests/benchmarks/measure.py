@@ -1,0 +1,109 @@
+"""Times two ways of doing the same on Spark, one after the other in turn, and prints who is faster."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pyspark.sql import DataFrame, SparkSession
+
+WANTED = 0.95
+"""The least share of the other's throughput that counts as equal: the noise of a good run."""
+
+TIMEOUT_S = 1800
+
+BuildFrame = Callable[[], DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One run: seconds on the clock, and of CPU in Spark's JVM."""
+
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """The runs of ours and of the other over the same ``rows``."""
+
+    name: str
+    rows: int
+    ours: tuple[Sample, ...]
+    other: tuple[Sample, ...]
+
+    @property
+    def ratio(self) -> float:
+        """Our best throughput over the other's best: noise only ever makes a run slower."""
+        return min(s.wall for s in self.other) / min(s.wall for s in self.ours)
+
+    @property
+    def median_ratio(self) -> float:
+        """The median over the pairs of runs that stood next to each other."""
+        pairs = zip(self.ours, self.other, strict=True)
+        return statistics.median(other.wall / ours.wall for ours, other in pairs)
+
+    @property
+    def cpu_ratio(self) -> float:
+        """The same as ``ratio`` in CPU time, which other processes disturb less."""
+        return min(s.cpu for s in self.other) / min(s.cpu for s in self.ours)
+
+
+def run_stream(spark: SparkSession, frame: DataFrame, mode: str) -> Sample:
+    """Reads all that is there into a sink that keeps nothing."""
+    with TemporaryDirectory(prefix="streamq-benchmark-") as checkpoint:
+        cpu, began = jvm_cpu_seconds(spark), time.perf_counter()
+        query = (
+            frame.writeStream.format("noop").outputMode(mode)
+            .option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        )
+        if not query.awaitTermination(TIMEOUT_S):
+            raise SystemExit(f"a run did not end within {TIMEOUT_S} s")
+        return Sample(time.perf_counter() - began, jvm_cpu_seconds(spark) - cpu)
+
+
+def run_race(
+    spark: SparkSession, name: str, rows: int, ours: BuildFrame, other: BuildFrame, *,
+    mode: str = "append", repeat: int = 5,
+) -> Race:
+    """Runs both ``repeat`` times in turn, each first every second time, after a run to warm up."""
+    for build in (ours, other):
+        run_stream(spark, build(), mode)
+    samples: tuple[list[Sample], list[Sample]] = ([], [])
+    for turn in range(repeat):
+        order = (0, 1) if turn % 2 == 0 else (1, 0)
+        for side in order:
+            samples[side].append(run_stream(spark, (ours, other)[side](), mode))
+    return Race(name, rows, tuple(samples[0]), tuple(samples[1]))
+
+
+def jvm_cpu_seconds(spark: SparkSession) -> float:
+    """CPU time that the JVM of the session has used since it started."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    duration = jvm.java.lang.ProcessHandle.current().info().totalCpuDuration().get()
+    return float(duration.toMillis()) / 1000
+
+
+def print_races(races: Sequence[Race], other: str) -> bool:
+    """A table of the races; True where all are fast enough."""
+    head = ("ours rows/s", f"{other} rows/s", "ratio", "median", "cpu")
+    print(f"{'':28}{head[0]:>14}{head[1]:>18}{head[2]:>8}{head[3]:>8}{head[4]:>8}")
+    for race in races:
+        ours, theirs = (race.rows / min(s.wall for s in side) for side in (race.ours, race.other))
+        verdict = "" if race.ratio >= WANTED else f"  below {WANTED}"
+        print(
+            f"{race.name:28}{ours:14,.0f}{theirs:18,.0f}{race.ratio:8.3f}"
+            f"{race.median_ratio:8.3f}{race.cpu_ratio:8.3f}{verdict}",
+            flush=True,
+        )
+    return all(race.ratio >= WANTED for race in races)
+
+
+def folder_size(folder: Path) -> int:
+    """Bytes of the files in a folder."""
+    return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())

@@ -1,0 +1,88 @@
+"""Every diagnostic code has a page, and the programs on the page do what it says.
+
+A ``fails`` block gives exactly the code of its page, a ``mended`` block compiles without an error and without
+that code. Blocks with ``file=`` are written into the program's folder first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streamq.dsl.codes import CODES
+from streamq.dsl.diagnostics import Severity
+from tests.docs.pages import DOCS, Page, read_page
+from tests.docs.programs import codes_of, compile_in, told
+
+ERRORS = DOCS / "errors"
+
+TOLD_IN_WORDS = {
+    "SQ0108": "takes more than a thousand nested nodes; `test_deep_nesting` makes one",
+    "SQ0801": "happens inside Spark while a query runs",
+    "SQ0802": "needs a machine without Java",
+    "SQ0804": "happens when a run reads the row",
+    "SQ0805": "needs two runs with a change between them",
+}
+"""Codes whose pages describe a situation, with the reason why no program can show it."""
+
+
+def _page(code: str) -> Page:
+    return read_page(ERRORS / f"{code}.md")
+
+
+def _write_files(page: Page, folder: Path) -> None:
+    for block in page.blocks:
+        if "file" in block.values:
+            target = folder / block.values["file"]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(block.text, encoding="utf-8")
+
+
+def test_codes_and_pages_match_one_to_one() -> None:
+    found = {path.stem for path in ERRORS.glob("SQ*.md")}
+    assert found == set(CODES)
+    assert set(TOLD_IN_WORDS) <= set(CODES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_page_begins_with_code_and_title(code: str) -> None:
+    assert _page(code).text.startswith(f"# {code}: {CODES[code]}\n\n")
+
+
+@pytest.mark.parametrize("code", [code for code in CODES if code not in TOLD_IN_WORDS])
+def test_failing_program_gives_exactly_this_code(code: str, tmp_path: Path) -> None:
+    page = _page(code)
+    failing = [block for block in page.blocks if block.has("fails")]
+    assert failing
+    _write_files(page, tmp_path)
+    for block in failing:
+        result, found = compile_in(tmp_path, block.text)
+        assert codes_of(found) == [code], told(result, found)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_mended_program_compiles(code: str, tmp_path: Path) -> None:
+    page = _page(code)
+    mended = [block for block in page.blocks if block.has("mended")]
+    assert mended or code in TOLD_IN_WORDS
+    _write_files(page, tmp_path)
+    for block in mended:
+        result, found = compile_in(tmp_path, block.text)
+        assert not [d for d in found if d.severity is Severity.ERROR], told(result, found)
+        assert code not in codes_of(found), told(result, found)
+
+
+@pytest.mark.parametrize("code", sorted(TOLD_IN_WORDS))
+def test_situation_says_when_and_what_to_do(code: str) -> None:
+    page = _page(code)
+    assert not [block for block in page.blocks if block.has("fails")]
+    assert "## When it happens" in page.text
+    assert "## What to do" in page.text
+
+
+def test_deep_nesting(tmp_path: Path) -> None:
+    stream = "CREATE STREAM t (value BIGINT) WITH (connector = 'rate');"
+    deep = "NOT " * 2_000 + "value > 0"
+    result, found = compile_in(tmp_path, f"{stream} SELECT value FROM t WHERE {deep};")
+    assert codes_of(found) == ["SQ0108"], told(result, found)
