@@ -80,7 +80,7 @@ def _compile(
         return CompileResult(sources, sink.sorted())
     context = BindContext(sink, source.name)
     logical = bind_program(statements, context)
-    if sink.has_errors:
+    if context.sink.has_errors:
         sink.extend(context.refusals)
         return CompileResult(sources, sink.sorted())
     passes = PassContext()

@@ -42,7 +42,9 @@ class Build:
         """The value of a NUMBER; one too long or too large for any use is reported as 0."""
         value = Decimal(token.text) if len(token.text) <= MAX_DIGITS else None
         if value is None or value.adjusted() > 300 or value.adjusted() < -300:
-            self.report("SQ0107", f"number out of range: `{shorten(token.text)}`", self.span_of(token))
+            self.report(
+                "SQ0107", f"number out of range: `{shorten(token.text)}`", self.span_of(token)
+            )
             return Decimal(0)
         return value
 
@@ -73,7 +75,7 @@ class Build:
 def name_text(token: Token) -> str:
     """The name a token stands for: as spelled, without quotes."""
     text = token.text
-    if text[0] in "\"`":
+    if text[0] in '"`':
         return text[1:-1].replace(text[0] * 2, text[0])
     return text
 

@@ -20,10 +20,12 @@ from streamq.dsl.types import (
     TIMESTAMP,
     Array,
     Chars,
-    Decimal as DecimalType,
     Map,
     Struct,
     Type,
+)
+from streamq.dsl.types import (
+    Decimal as DecimalType,
 )
 from streamq.dsl.words import UNITS
 
@@ -264,9 +266,7 @@ def call_distinct(
     return ast.Call(name=b.ident(name), args=args, distinct=True, filter=filter, span=span)
 
 
-def call_star(
-    b: Build, span: Span, name: Token, _star: Token, filter: ast.Expr | None
-) -> ast.Expr:
+def call_star(b: Build, span: Span, name: Token, _star: Token, filter: ast.Expr | None) -> ast.Expr:
     return ast.Call(name=b.ident(name), star=True, filter=filter, span=span)
 
 

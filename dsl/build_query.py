@@ -24,9 +24,7 @@ def query(
     """A query; parentheses around a whole query without clauses outside them mean nothing."""
     if isinstance(body, ast.Query) and not ctes and not order_by and limit is None:
         return body
-    return ast.Query(
-        body=body, ctes=ctes or (), order_by=order_by or (), limit=limit, span=span
-    )
+    return ast.Query(body=body, ctes=ctes or (), order_by=order_by or (), limit=limit, span=span)
 
 
 def bare_inner_query(
@@ -199,7 +197,11 @@ def subquery_ref(
 
 
 def streamed_ref(
-    b: Build, span: Span, streamed: ast.Streamed, window: ast.Window | None, alias: Token | None = None
+    b: Build,
+    span: Span,
+    streamed: ast.Streamed,
+    window: ast.Window | None,
+    alias: Token | None = None,
 ) -> ast.FromItem:
     """``FROM ISTREAM(query) w``, without parentheses around it."""
     query = ast.Query(body=streamed, span=streamed.span)

@@ -117,9 +117,7 @@ def watermark_value(
     return name, delay
 
 
-def option(
-    _b: Build, span: Span, key: str, value: str | int | float | bool
-) -> ast.Option:
+def option(_b: Build, span: Span, key: str, value: str | int | float | bool) -> ast.Option:
     return ast.Option(key=key, value=value, span=span)
 
 
@@ -203,9 +201,7 @@ def create_query(
 def insert(
     b: Build, span: Span, sink: Token, query: ast.Query, policies: tuple[ast.Policy, ...]
 ) -> ast.Statement:
-    return ast.CreateQuery(
-        name=None, sink=b.ident(sink), query=query, policies=policies, span=span
-    )
+    return ast.CreateQuery(name=None, sink=b.ident(sink), query=query, policies=policies, span=span)
 
 
 def bare_query(
@@ -214,9 +210,7 @@ def bare_query(
     return ast.CreateQuery(name=None, sink=None, query=query, policies=policies, span=span)
 
 
-def set_option(
-    _b: Build, span: Span, key: str, value: str | int | float | bool
-) -> ast.Statement:
+def set_option(_b: Build, span: Span, key: str, value: str | int | float | bool) -> ast.Statement:
     return ast.SetOption(key=key, value=value, span=span)
 
 

@@ -50,11 +50,14 @@ def _behind(text: str, comments: Sequence[Comment], blocks: list[str]) -> Sequen
     """Adds the comments that stand on the last line of the block before to it; the others."""
     count = 0
     while blocks and count < len(comments):
-        line_start = text.rfind("\n", 0, comments[count].start) + 1
-        if not text[line_start : comments[count].start].strip():
+        comment = comments[count]
+        line_start = text.rfind("\n", 0, comment.start) + 1
+        if not text[line_start : comment.start].strip():
             break
-        blocks[-1] += f" {comments[count].text}"
+        blocks[-1] += f" {comment.text}"
         count += 1
+        if not comment.text.startswith("/*"):
+            break
     return comments[count:]
 
 
@@ -85,9 +88,7 @@ def _statement(
     return text[tokens[0].start : tokens[-1].end] + ";"
 
 
-def _says_the_same(
-    printed: str, statement: ast.Statement, comments: Sequence[Comment]
-) -> bool:
+def _says_the_same(printed: str, statement: ast.Statement, comments: Sequence[Comment]) -> bool:
     """True where the text still holds the statement and each comment once."""
     source, found = SourceFile("", printed), DiagnosticSink()
     lexed, program = tokenize(source, found), parse_program(source, found)

@@ -12,8 +12,7 @@ from typing import Any
 
 from lark import Lark
 from lark.grammar import Rule, Symbol, Terminal
-from lark.lexer import Lexer, TerminalDef
-from lark.load_grammar import PatternStr
+from lark.lexer import Lexer, PatternStr, TerminalDef
 
 from streamq.dsl.tables import ABSENT, STORED
 

@@ -174,8 +174,7 @@ class Machine:
             del entries[-size:], self._states[-size:]
             start, end, depth = parts[0][1], parts[-1][2], parts[0][3]
             for part in parts:
-                if part[3] > depth:
-                    depth = part[3]
+                depth = max(depth, part[3])
         else:
             parts = []
             start = end = entries[-1][2] if entries else 0

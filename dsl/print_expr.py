@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamq.dsl import ast
-from streamq.dsl.layout import LINE, SOFT, Doc, Group, Indent, bracketed, joined
+from streamq.dsl.layout import LINE, Doc, Group, Indent, bracketed, joined
 from streamq.dsl.print_parts import Docs, duration_text, name_text, string_text, words
 
 _OR, _AND, _NOT, _PREDICATE, _SUM, _TERM, _FACTOR, _CHAIN = range(8)
@@ -158,5 +158,3 @@ def _predicate(node: ast.Expr, docs: Docs) -> Doc | None:
 
 def _not(negated: bool) -> str | None:
     return "NOT" if negated else None
-
-

@@ -63,9 +63,7 @@ class Docs:
         """The comments after a node, on its line."""
         return tuple((" ", Remark(text)) for text in self._remarks.after.get(id(node), ()))
 
-    def items(
-        self, nodes: Sequence[ast.Node], separator: str = ",", hoisted: bool = False
-    ) -> Doc:
+    def items(self, nodes: Sequence[ast.Node], separator: str = ",", hoisted: bool = False) -> Doc:
         """A list of nodes with their comments; a line may end after each separator.
 
         ``hoisted``: the comments before the first node are printed elsewhere.

@@ -133,5 +133,3 @@ def _confidence(confidence: float | None) -> str | None:
 
 def _sample(sample: float | None) -> str | None:
     return None if sample is None else f"SAMPLE {percent_text(sample)}"
-
-

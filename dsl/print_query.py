@@ -155,12 +155,8 @@ def _join(join: ast.Join, docs: Docs) -> Doc:
     return (left, after, LINE, docs.before(join.right), line)
 
 
-def _reference(
-    what: Doc, window: ast.Window | None, alias: ast.Ident | None, docs: Docs
-) -> Doc:
-    return words(
-        what, docs[window] if window else None, ("AS ", docs[alias]) if alias else None
-    )
+def _reference(what: Doc, window: ast.Window | None, alias: ast.Ident | None, docs: Docs) -> Doc:
+    return words(what, docs[window] if window else None, ("AS ", docs[alias]) if alias else None)
 
 
 def _window(window: ast.Window, docs: Docs) -> Doc:

@@ -15,9 +15,7 @@ def statement_doc(node: ast.Node, docs: Docs) -> Doc | None:
     """The document of a statement or a part of one; None for other nodes."""
     match node:
         case ast.CreateStream():
-            elements = [*node.columns, *([node.watermark] if node.watermark else [])]
-            head = ("CREATE STREAM ", docs[node.name], " (", _lines(docs.items(elements)), HARD, ")")
-            return joined([head, *_policies(node.policies, docs), *_with(node.options, docs)], HARD)
+            return _stream(node, docs)
         case ast.CreateTable():
             return _table(node, docs)
         case ast.CreateView(name=name, columns=columns, query=query):
@@ -41,8 +39,9 @@ def statement_doc(node: ast.Node, docs: Docs) -> Doc | None:
                 ("AS ", docs[computed]) if computed else None,
             )
         case ast.WatermarkDef(column=column, delay=delay):
-            value = words(docs[column], f"- INTERVAL {duration_text(delay)}") if delay.ms else None
-            return words("WATERMARK FOR", docs[column], ("AS ", value) if value else None)
+            column_doc = docs[column]
+            late: Doc = ("AS ", column_doc, f" - INTERVAL {duration_text(delay)}")
+            return words("WATERMARK FOR", column_doc, late if delay.ms else None)
         case ast.Parameter(name=name, type=type):
             return (docs[name], f" {type}")
         case ast.Option(key=key, value=value):
@@ -65,6 +64,13 @@ def value_text(value: str | int | float | bool) -> str:
 
 def _lines(doc: Doc) -> Doc:
     return Indent((HARD, doc))
+
+
+def _stream(stream: ast.CreateStream, docs: Docs) -> Doc:
+    elements = [*stream.columns, *([stream.watermark] if stream.watermark else [])]
+    head: Doc = ("CREATE STREAM ", docs[stream.name], " (", _lines(docs.items(elements)))
+    clauses = [*_policies(stream.policies, docs), *_with(stream.options, docs)]
+    return joined([(head, HARD, ")"), *clauses], HARD)
 
 
 def _table(table: ast.CreateTable, docs: Docs) -> Doc:
@@ -102,5 +108,3 @@ def _with(options: tuple[ast.Option, ...], docs: Docs) -> list[Doc]:
 
 def _key(key: str) -> str:
     return key if _PLAIN_KEY.fullmatch(key) else string_text(key)
-
-

@@ -81,7 +81,8 @@ def from_leaves(root: ast.Node) -> Iterator[ast.Node]:
 
 def children(node: ast.Node) -> Iterator[ast.Node]:
     """The nodes that a node holds, in fields and in tuples."""
-    for name in node.__match_args__:
+    fields: tuple[str, ...] = node.__match_args__
+    for name in fields:
         value = getattr(node, name)
         if isinstance(value, ast.Node):
             yield value

@@ -65,9 +65,10 @@ def _ended(
 ) -> ast.Node | None:
     """The item on whose line the comment stands as the last thing."""
     last = tokens[index - 1]
-    if "\n" in text[last.end : comment.start] or "\n" not in text[
-        comment.end : tokens[index].start
-    ]:
+    if (
+        "\n" in text[last.end : comment.start]
+        or "\n" not in text[comment.end : tokens[index].start]
+    ):
         return None
     if last.kind == "," and index >= 2:
         last = tokens[index - 2]

@@ -31,7 +31,11 @@ _THINGS: tuple[tuple[frozenset[str], frozenset[str], str], ...] = (
         _EXPR_START | _QUERY_START | frozenset("* DISTINCT APPROX ALL ANY SOME".split()),
         "an expression",
     ),
-    (frozenset({"SELECT", "NAME"}), _QUERY_START | {"NAME", "ALL"}, "a query, the name of a stream"),
+    (
+        frozenset({"SELECT", "NAME"}),
+        _QUERY_START | {"NAME", "ALL"},
+        "a query, the name of a stream",
+    ),
     (frozenset({"SELECT", "ISTREAM"}), _QUERY_START, "a query"),
     (
         frozenset({"NAME", "(", "ISTREAM"}),

@@ -19,7 +19,6 @@ TOKEN_KINDS = frozenset({"NAME", "NUMBER", "STRING", "DURATION", "UNIT", "RESERV
 """Terminals that stand for many texts; all other ones stand for themselves."""
 
 
-
 class Rule(NamedTuple):
     """One production.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from streamq.dsl.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ ATOMIC_NAMES: dict[str, Type] = {
 }
 """Type names a user may write, upper case, with what they stand for."""
 
-_NUMERIC_RANK = {
+_NUMERIC_RANK: dict[Type, Rank] = {
     TINYINT: Rank.TINYINT,
     SMALLINT: Rank.SMALLINT,
     INT: Rank.INT,
@@ -135,7 +136,7 @@ _NUMERIC_RANK = {
     FLOAT: Rank.FLOAT,
     DOUBLE: Rank.DOUBLE,
 }
-_INTEGER_DIGITS = {TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 20}
+_INTEGER_DIGITS: dict[Type, int] = {TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 20}
 MAX_PRECISION = 38
 
 
@@ -221,7 +222,7 @@ def converts_silently(a: Type, b: Type) -> bool:
         if b in (FLOAT, DOUBLE):
             return True
         if isinstance(b, Decimal):
-            return not (a in (FLOAT, DOUBLE))
+            return a not in (FLOAT, DOUBLE)
         return a in _NUMERIC_RANK and _NUMERIC_RANK[a] <= _NUMERIC_RANK[b]
     common = common_type(a, b)
     return common is not None and common == b

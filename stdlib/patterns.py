@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from streamq.dsl.records import dataclass
 from streamq.dsl.types import Array, Map, Struct, Type
 
 CLASS_WORDS = {

@@ -69,8 +69,7 @@ def bind_typed_literal(node: ast.TypedLiteral, context: BindContext) -> Expr:
 
 def digits_type(bound: Expr, other: Type) -> Type:
     """The type of an operand; beside a DECIMAL a whole constant counts only its digits, as in Spark."""
-    whole = isinstance(bound, Literal) and is_integer(bound.type) and bound.value is not None
-    if whole and isinstance(other, Decimal):
+    if isinstance(other, Decimal) and isinstance(bound, Literal) and is_integer(bound.type):
         return Decimal(len(str(abs(int(bound.value or 0)))), 0)
     return bound.type
 

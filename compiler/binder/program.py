@@ -83,7 +83,7 @@ def _bind_views(catalog: Catalog, env: Environment) -> None:
 
 
 def _query_names(nodes: list[ast.CreateQuery]) -> list[str]:
-    """Names for the queries without one: ``query``, ``query_2``, ``into_sink``, …"""
+    """A name for each query: its own, or ``query``, ``query_2``, ``into_sink`` and so on."""
     taken = {n.name.text.casefold() for n in nodes if n.name is not None}
     last: dict[str, int] = {}
     names: list[str] = []

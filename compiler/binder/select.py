@@ -333,7 +333,6 @@ def distinct_names(names: Iterable[tuple[str, Span]], context: BindContext) -> l
                 "SQ0205", f"two columns of the result are called `{name}`", span,
                 labels=(Label(first, "the first one"),), help="give one of them a name with AS",
             )
-            name = unique_name(name, set(seen))
-        seen[name.casefold()] = span
-        result.append(name)
+        result.append(name if first is None else unique_name(name, set(seen)))
+        seen[result[-1].casefold()] = span
     return result

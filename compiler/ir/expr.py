@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from streamq.dsl.records import dataclass
 from streamq.dsl.source import NO_SPAN, Span
 from streamq.dsl.types import BOOLEAN, Type
 from streamq.stdlib.registry import FunctionSpec

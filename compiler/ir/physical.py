@@ -7,8 +7,9 @@ Spark SQL text in which every name and string is already quoted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from streamq.dsl.records import dataclass
 from streamq.dsl.source import NO_SPAN, Span
 
 OptionValue = str | int | float | bool

@@ -290,12 +290,12 @@ def _to_stream(node: lg.ToStream, below: Lowered, context: LowerContext) -> Lowe
             "ISTREAM between successive windows cannot be run yet", node.origin,
             "RSTREAM gives every window's result",
         )
-    if node.op is R2S.RSTREAM and change is lg.Change.MOVING:
-        if not any(s.range_ms == 0 for s in below.stamps):
-            raise refuse(
-                "RSTREAM over a window without SLIDE would repeat its rows at every instant",
-                node.origin, "say ISTREAM for the rows that appear, or add SLIDE",
-            )
+    repeats = node.op is R2S.RSTREAM and change is lg.Change.MOVING
+    if repeats and not any(s.range_ms == 0 for s in below.stamps):
+        raise refuse(
+            "RSTREAM over a window without SLIDE would repeat its rows at every instant",
+            node.origin, "say ISTREAM for the rows that appear, or add SLIDE",
+        )
     if not below.window:
         return Lowered(below.step, below.names)
     items = tuple((n, quote(n)) for n in below.names)

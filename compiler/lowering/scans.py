@@ -28,7 +28,7 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
     text = checked and options.get("format") in ("json", "csv")
     counts = text and options.get("on_error") != "fail"
     whole = options.get("format") == "csv"
-    names = {n for n in wanted} | (required if checked else set())
+    names = set(wanted) | (required if checked else set())
     schema = tuple(
         (f.name, spark_type(f.type)) for f in source.fields if whole or f.name in names
     )

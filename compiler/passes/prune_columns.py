@@ -57,8 +57,8 @@ def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
         case lg.Distinct():
             return replace(node, input=_exact(node.input, _names(node)))
         case lg.Union():
-            kept = need & _names(node) or frozenset({node.schema[0].name})
-            return replace(node, branches=tuple(_exact(b, kept) for b in node.branches))
+            wanted = need & _names(node) or frozenset({node.schema[0].name})
+            return replace(node, branches=tuple(_exact(b, wanted) for b in node.branches))
         case lg.ToStream():
             # Which rows appear or leave depends on whole rows, unless all only appear.
             plain = node.input.change in (lg.Change.APPEND, lg.Change.FINAL)

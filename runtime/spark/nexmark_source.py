@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -193,8 +194,7 @@ def split(start: int, stop: int, most: int) -> list[EventRange]:
     """[start, stop) in at most ``most`` ranges of nearly the same size; none where it is empty."""
     count = max(1, min(most, (stop - start) // LEAST_EVENTS_PER_PARTITION))
     bounds = [start + (stop - start) * i // count for i in range(count + 1)]
-    ranges = zip(bounds[:-1], bounds[1:], strict=True)
-    return [EventRange(low, high) for low, high in ranges if low < high]
+    return [EventRange(low, high) for low, high in pairwise(bounds) if low < high]
 
 
 def batches(
@@ -224,7 +224,7 @@ def _micros(moment: str) -> int:
     return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
 
 
-_CONFIG_OPTIONS = {
+_CONFIG_OPTIONS: dict[str, Callable[[str], Any]] = {
     "seed": int,
     "rate": float,
     "peak_rate": float,

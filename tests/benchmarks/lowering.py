@@ -13,6 +13,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -181,8 +182,8 @@ def main() -> int:
         races = []
         for case in cases:
             races.append(run_race(
-                spark, case.name, rows, lambda: compiled(case, inputs),
-                lambda: case.by_hand(inputs), mode=case.mode, repeat=options.repeat,
+                spark, case.name, rows, partial(compiled, case, inputs),
+                partial(case.by_hand, inputs), mode=case.mode, repeat=options.repeat,
             ))
             print(f"{case.name}: {races[-1].ratio:.3f}", file=sys.stderr, flush=True)
     good = print_races(races, "by hand")

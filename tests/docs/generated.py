@@ -18,7 +18,7 @@ from streamq.dsl.types import Type
 from streamq.runtime.render import render_diagnostics
 
 from tests.docs import reference
-from tests.docs.pages import ROOT, Block, Page
+from tests.docs.pages import ROOT, Page, named_block
 from tests.docs.programs import compile_in, told
 
 PACKAGES = ("dsl", "stdlib", "compiler", "runtime")
@@ -42,7 +42,7 @@ def generate(page: Page, name: str, args: list[str]) -> str:
         case "passes", []:
             return _passes(_compiled(page, "program"))
         case "syntax-tree", []:
-            return _fenced(_syntax_tree(_named(page, "program").text))
+            return _fenced(_syntax_tree(named_block(page, "program").text))
         case "explain", [stage]:
             return _fenced(render(_compiled(page, "program"), stage))
         case "spark-part", [first, last]:
@@ -57,28 +57,21 @@ def _fenced(text: str, language: str = "text") -> str:
     return f"```{language}\n{text.rstrip()}\n```"
 
 
-def _named(page: Page, name: str) -> Block:
-    found = [b for b in page.blocks if b.values.get("name") == name]
-    if len(found) != 1:
-        raise ValueError(f"{page.name}: {len(found)} blocks are called `{name}`")
-    return found[0]
-
-
 def _compiled(page: Page, name: str) -> CompileResult:
-    result, found = compile_in(page.path.parent, _named(page, name).text)
+    result, found = compile_in(page.path.parent, named_block(page, name).text)
     if result.plan is None:
         raise ValueError(told(result, found))
     return result
 
 
 def _diagnostics(page: Page, name: str) -> str:
-    result, found = compile_in(page.path.parent, _named(page, name).text)
+    result, found = compile_in(page.path.parent, named_block(page, name).text)
     return render_diagnostics(found, result.sources, width=100)
 
 
 def _codes() -> str:
     return reference.table(
-        ("code", ""), ((f"[{code}]({code}.md)", title) for code, title in CODES.items())
+        ("code", "title"), ((f"[{code}]({code}.md)", title) for code, title in CODES.items())
     )
 
 

@@ -77,6 +77,14 @@ def _block(head: str, text: str, line: int, last: int) -> Block:
     return Block(language, words, pairs, text, line, last)
 
 
+def named_block(page: Page, name: str) -> Block:
+    """The one block of the page with ``name=``; ValueError where there is none, or more than one."""
+    found = [block for block in page.blocks if block.values.get("name") == name]
+    if len(found) != 1:
+        raise ValueError(f"{page.name}: {len(found)} blocks are called `{name}`")
+    return found[0]
+
+
 def pages(folder: Path) -> list[Page]:
     """The pages of a folder and those below it, in name order; finding none is an error."""
     found = [read_page(path) for path in sorted(folder.rglob("*.md"))]

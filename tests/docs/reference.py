@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from streamq.compiler.ir.durations import show_ms
 from streamq.compiler.options import SETTINGS
 from streamq.dsl.words import RESERVED
 from streamq.stdlib.connector_specs import CONNECTORS
@@ -56,7 +57,7 @@ def functions() -> str:
             (_signature(specs[key], names), _result(specs[key]), specs[key].doc)
             for key, names in entries.items()
         ]
-        parts.append(f"## {category.capitalize()}\n\n{table(('function', 'result', ''), rows)}")
+        parts.append(f"## {category.capitalize()}\n\n{table(('function', 'result', 'what it gives'), rows)}")
     return f"There are {len(FUNCTIONS)} names.\n\n" + "\n\n".join(parts)
 
 
@@ -123,7 +124,7 @@ def _connector(spec: ConnectorSpec) -> str:
 
 def options(specs: Iterable[OptionSpec]) -> str:
     rows = [(f"`{o.name}`", _option_type(o), _default(o), o.doc) for o in specs]
-    return table(("option", "value", "default", ""), rows)
+    return table(("option", "value", "default", "meaning"), rows)
 
 
 def _option_type(option: OptionSpec) -> str:
@@ -146,9 +147,10 @@ def _default(option: OptionSpec) -> str:
             return f"`{str(value).lower()}`"
         case str() as value:
             return f"`'{value}'`"
+        case value if option.type is OptionType.DURATION:
+            return show_ms(int(value))
         case value:
-            unit = " ms" if option.type is OptionType.DURATION else ""
-            return f"{value:,}{unit}"
+            return f"{value:,}"
 
 
 def settings() -> str:

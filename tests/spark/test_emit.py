@@ -36,8 +36,6 @@ from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.runner import run_plan
 from streamq.runtime.testing import StreamScript
 
-pytestmark = pytest.mark.spark
-
 Row = dict[str, Any]
 SCHEMA = (("k", "BIGINT"), ("v", "BIGINT"), ("ts", "TIMESTAMP"))
 COLUMNS = (("k", "BIGINT"), ("v", "BIGINT"), ("ts", "TIMESTAMP"))

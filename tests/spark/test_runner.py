@@ -27,8 +27,6 @@ from streamq.runtime.run import RunOptions, SilentListener
 from streamq.runtime.spark.runner import run_plan
 from streamq.runtime.testing import StreamScript
 
-pytestmark = pytest.mark.spark
-
 SCAN_SPAN = Span("p.cql", 10, 20)
 QUERY_SPAN = Span("p.cql", 30, 40)
 ENOUGH_S = 60.0

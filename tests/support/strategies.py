@@ -15,7 +15,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from streamq.dsl import ast
 from streamq.dsl import types as t
 from streamq.dsl.tables import load_tables
-from streamq.dsl.words import RESERVED, UNITS
+from streamq.dsl.words import UNITS
 
 # Words that a name may clash with: all keywords, units and types.
 _WORDS = sorted(
@@ -34,7 +34,9 @@ IDENTS = st.builds(ast.Ident, text=NAMES)
 COLUMNS = st.builds(ast.Name, parts=st.lists(IDENTS, min_size=1, max_size=3).map(tuple))
 COUNTS = st.integers(-5, 2**31 - 1)
 FRACTIONS = st.floats(0, 1, allow_subnormal=False).map(lambda x: round(x, 12))
-AMOUNTS = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False).map(lambda x: round(x, 9) + 0)
+AMOUNTS = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False).map(
+    lambda x: round(x, 9) + 0
+)
 DURATIONS = st.builds(
     ast.Duration,
     ms=st.one_of(
@@ -57,9 +59,7 @@ def maybe(items: SearchStrategy) -> SearchStrategy:
 
 
 @st.composite
-def _later(
-    draw: DrawFn, make: Callable[[int], SearchStrategy], depth: int
-) -> object:
+def _later(draw: DrawFn, make: Callable[[int], SearchStrategy], depth: int) -> object:
     """What ``make(depth)`` draws; the strategy itself is only made when it is needed."""
     return draw(make(depth))
 
@@ -241,9 +241,7 @@ def _queries(depth: int) -> SearchStrategy:
     plain = st.builds(ast.Query, body=bodies(depth))
     if depth == 0:
         return plain
-    ctes = st.builds(
-        ast.Cte, name=IDENTS, columns=tuples(IDENTS, 0, 2), query=queries(depth - 1)
-    )
+    ctes = st.builds(ast.Cte, name=IDENTS, columns=tuples(IDENTS, 0, 2), query=queries(depth - 1))
     orders = st.builds(
         ast.OrderItem,
         expr=exprs(depth - 1),
@@ -298,9 +296,7 @@ _SHED = st.builds(
         st.builds(ast.ShedAttributes, keep=tuples(COLUMNS, 0, 2)),
     ),
     goal=maybe(
-        st.builds(
-            ast.ShedGoal, unit=st.sampled_from(["KBPS", "ROWS", "PERCENT"]), amount=AMOUNTS
-        )
+        st.builds(ast.ShedGoal, unit=st.sampled_from(["KBPS", "ROWS", "PERCENT"]), amount=AMOUNTS)
     ),
 )
 _RECOVER = st.builds(

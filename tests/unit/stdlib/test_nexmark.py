@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def test_any_split_gives_the_same_events(kind: Kind, group: int) -> None:
     cuts = [0, 1, 3, 50, 51, 997, 2_500, 5_000]
     pieces = [
         columns(config, kind, event_numbers(config, low, high, kind), names)
-        for low, high in zip(cuts[:-1], cuts[1:], strict=True)
+        for low, high in pairwise(cuts)
     ]
     for name in names:
         assert values(whole[name]) == [v for piece in pieces for v in values(piece[name])]

@@ -205,7 +205,7 @@ def test_sql_of_a_call() -> None:
     assert call_sql(count, ["x"], distinct=True, where="y > 1") == (
         "count(DISTINCT x) FILTER (WHERE y > 1)"
     )
-    assert call_sql(spec_of("LAST"), ["x"], ts="`ts`") == "max_by(x, `ts`)"
+    assert call_sql(spec_of("LAST"), ["x"], ts="`ts`") == "max_by(x, struct(`ts`, x))"
     assert call_sql(spec_of("ZEROIFNULL"), ["x"], result=BIGINT) == "coalesce(x, CAST(0 AS BIGINT))"
 
 

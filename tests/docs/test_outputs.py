@@ -1,6 +1,6 @@
-"""The results that ``docs/language`` shows are those of a run on Spark.
+"""The results that the documentation shows are those of a run on Spark.
 
-A ```` ```text output ```` block shows what the program before it prints. Rows of a micro-batch have no
+A ```` ```text output ```` block shows what the program before it prints, or the one that ``of=`` names. Rows of a micro-batch have no
 order of their own, so they are shown, and compared, sorted; ``ordered`` keeps the order of the run.
 ``pytest --accept`` writes the blocks anew.
 """
@@ -19,21 +19,31 @@ from streamq.runtime.console import rows_table
 from streamq.runtime.metrics import Cell, ResultRows
 from streamq.runtime.run import RunOptions, SilentListener
 from streamq.runtime.spark.runner import run_plan
-from tests.docs.pages import DOCS, Block, Page, pages, read_page, replace_block
+from tests.docs.pages import (
+    DOCS,
+    Block,
+    Page,
+    named_block,
+    pages,
+    read_page,
+    replace_block,
+)
 from tests.docs.programs import compile_in, program_of, told
 
 pytestmark = pytest.mark.spark
 
-LANGUAGE = DOCS / "language"
+SHOWING = [read_page(DOCS / "architecture.md"), *pages(DOCS / "language")]
 
 
 def _shown() -> list[tuple[Page, Block, Block]]:
+    """Each output with its page and the program that gives it."""
     found = []
-    for page in pages(LANGUAGE):
+    for page in SHOWING:
         for before, block in zip(page.blocks, page.blocks[1:], strict=False):
             if block.has("output"):
-                assert before.language == "sql", page.place(block)
-                found.append((page, before, block))
+                program = named_block(page, block.values["of"]) if "of" in block.values else before
+                assert program.language == "sql", page.place(block)
+                found.append((page, program, block))
     assert found
     return found
 
@@ -79,7 +89,7 @@ def test_output_is_what_the_run_prints(
     request: pytest.FixtureRequest,
 ) -> None:
     page, block, shown = case
-    result, found = compile_in(LANGUAGE, program_of(page, block))
+    result, found = compile_in(page.path.parent, program_of(page, block))
     assert result.plan is not None, told(result, found)
     listener = _Collector()
     options = RunOptions(once=True, checkpoint=tmp_path / "checkpoint", rows_per_batch=100)

@@ -1,0 +1,69 @@
+# One command surface, the same on a developer's machine and in CI.
+#   make demo    the main example for about 20 seconds     make check   lint, types, contracts, fast tests
+#   make test    every test that needs no server           make warm    halves the start of later runs
+# Python 3.11 or later is all that must be there: a Java of 17 or later is used if found, else one is installed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+LINKS := build/typing/streamq
+TYPED := PYTHONPATH=build/typing
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test check lint format types contracts links fast-tests warm clean
+
+help:
+	@sed -n 's/^# \{0,2\}//p;/^$$/q' Makefile
+
+venv: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -c 'from streamq.runtime.spark.java import find_java; print("Java:", find_java().java)' \
+	  2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  -c constraints.txt -e '.[dev,java]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/streamq run examples/nexmark/hot_items.cql --for 20s
+
+test: $(STAMP) warm
+	$(BIN)/python -m pytest -m "not server" --durations=15
+	@echo "Left out: tests marked 'server', which need a server that is not started here."
+
+check: lint types contracts fast-tests
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: links
+	$(BIN)/mypy
+
+contracts: links
+	$(TYPED) $(BIN)/lint-imports --no-logo
+
+fast-tests: $(STAMP)
+	$(BIN)/python -m pytest -q
+
+# Type checkers and import contracts do not run the import hook of the editable install: they see links.
+links: $(STAMP)
+	@mkdir -p $(LINKS)
+	@for room in dsl stdlib compiler runtime; do ln -sfn ../../../$$room $(LINKS)/$$room; done
+	@for file in __init__.py __main__.py py.typed; do \
+	  test ! -e runtime/_streamq/$$file || ln -sfn ../../../runtime/_streamq/$$file $(LINKS)/$$file; done
+
+# Makes the archive of classes that Spark's JVM starts from; without it everything runs, but starts slower.
+warm: $(STAMP)
+	-@$(BIN)/python -m streamq.runtime.spark.warm_up
+
+clean:
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find dsl stdlib compiler runtime tests -name __pycache__ -type d -prune -exec rm -rf {} +

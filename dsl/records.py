@@ -1,0 +1,117 @@
+"""``dataclass`` that makes frozen classes in a fifth of the time.
+
+A program that only checks a file imports some two hundred frozen classes, and the standard
+decorator compiles six methods for each: that was three quarters of its start-up. Here only
+``__init__`` is compiled; the others are shared. Everything else is the standard decorator's work,
+so ``fields``, ``replace`` and ``match`` treat the classes as what they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["dataclass"]
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(
+        cls=None, /, *, frozen=False, slots=False, kw_only=False, order=False
+    ):
+        """The standard ``dataclass``, quicker for ``frozen=True``; takes only these arguments."""
+
+        def make(plain: type) -> type:
+            special = order or not frozen or hasattr(plain, "__post_init__")
+            if special:
+                return dataclasses.dataclass(
+                    plain, frozen=frozen, slots=slots, kw_only=kw_only, order=order
+                )
+            # Without a docstring the standard decorator works out a signature for one.
+            plain.__doc__ = plain.__doc__ or plain.__name__
+            return _freeze(dataclasses.dataclass(
+                plain, init=False, repr=False, eq=False, slots=slots, kw_only=kw_only
+            ))
+
+        return make if cls is None else make(cls)
+
+
+def _freeze(cls: Any) -> Any:
+    """Adds what the standard decorator was told to leave out."""
+    fields = dataclasses.fields(cls)
+    names = tuple(f.name for f in fields)
+    shown = tuple(f.name for f in fields if f.repr)
+    compared = tuple(f.name for f in fields if f.compare)
+    values = _values_of(compared)
+
+    def equals(self: object, other: object) -> Any:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return values(self) == values(other)
+
+    def hashed(self: object) -> int:
+        return hash(values(self))
+
+    def shown_as(self: object) -> str:
+        inner = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+        return f"{type(self).__qualname__}({inner})"
+
+    def get_state(self: object) -> list[object]:
+        return [getattr(self, name) for name in names]
+
+    def set_state(self: object, state: list[object]) -> None:
+        for name, value in zip(names, state, strict=True):
+            object.__setattr__(self, name, value)
+
+    cls.__init__ = _initializer(fields)
+    cls.__eq__, cls.__hash__, cls.__repr__ = equals, hashed, shown_as
+    cls.__setattr__, cls.__delattr__ = _no_assignment, _no_deletion
+    if "__slots__" in cls.__dict__:
+        cls.__getstate__, cls.__setstate__ = get_state, set_state
+    return cls
+
+
+def _values_of(names: tuple[str, ...]) -> Any:
+    """A function that gives the values of these attributes, to compare and to hash."""
+    return attrgetter(*names) if names else lambda _: ()
+
+
+def _initializer(fields: tuple[dataclasses.Field[Any], ...]) -> Any:
+    """``__init__``: required fields, then those with defaults, then the keyword-only ones."""
+    scope: dict[str, Any] = {"_set": object.__setattr__}
+    plain = [_parameter(f, scope) for f in fields if not f.kw_only]
+    named = [_parameter(f, scope) for f in fields if f.kw_only]
+    body = [f"    _set(self, {f.name!r}, {_value(f)})\n" for f in fields] or ["    pass\n"]
+    parameters = ", ".join(["self", *plain, *(["*", *named] if named else [])])
+    exec(f"def __init__({parameters}):\n{''.join(body)}", scope)
+    return scope["__init__"]
+
+
+_MISSING = object()
+
+
+def _parameter(field: dataclasses.Field[Any], scope: dict[str, Any]) -> str:
+    if field.default is not dataclasses.MISSING:
+        scope[f"_default_{field.name}"] = field.default
+        return f"{field.name}=_default_{field.name}"
+    if field.default_factory is not dataclasses.MISSING:
+        scope[f"_make_{field.name}"] = field.default_factory
+        scope["_missing"] = _MISSING
+        return f"{field.name}=_missing"
+    return field.name
+
+
+def _value(field: dataclasses.Field[Any]) -> str:
+    if field.default_factory is dataclasses.MISSING:
+        return field.name
+    return f"_make_{field.name}() if {field.name} is _missing else {field.name}"
+
+
+def _no_assignment(_self: object, name: str, _value: object) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _no_deletion(_self: object, name: str) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")

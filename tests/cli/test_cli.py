@@ -1,0 +1,334 @@
+"""The commands: what they print, and with which exit code they end."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamq.dsl.codes import CODES
+from streamq.runtime import cli
+
+PROGRAM = """\
+CREATE STREAM bid (auction BIGINT, price DOUBLE, ts TIMESTAMP, WATERMARK FOR ts)
+  WITH (connector = 'file', path = 'bids', format = 'json');
+CREATE QUERY hot AS
+  SELECT auction, COUNT(*) AS n FROM bid [TUMBLE 10 SECONDS] GROUP BY auction;
+CREATE QUERY dear AS SELECT auction, price FROM bid WHERE price > 10;
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A correct program in the current folder, with its data."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    (tmp_path / "bids").mkdir()
+    row = {"auction": 1, "price": 12.5, "ts": "2024-01-01T00:00:00Z"}
+    (tmp_path / "bids" / "a.json").write_text(json.dumps(row) + "\n")
+    path = tmp_path / "p.cql"
+    path.write_text(PROGRAM)
+    return path
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def usage(*argv: str) -> int:
+    """The exit code where the arguments themselves are wrong."""
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(list(argv))
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code
+
+
+# --- check ---------------------------------------------------------------------------------------
+
+
+def test_check_of_a_correct_program(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "p.cql"]) == 0
+    assert capsys.readouterr().out == "p.cql: ok, 2 queries\n"
+
+
+def test_check_reports_every_error_with_its_place(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(program, "SELECT auction, price", "SELECT auction, prise")
+    change(program, "COUNT(*)", "COUMT(auction)")
+    assert cli.main(["check", "p.cql"]) == 1
+    out = capsys.readouterr().out
+    assert "error[SQ0202]" in out
+    assert "did you mean `price`?" in out
+    assert "error[SQ0204]" in out
+    assert "--> p.cql:5:38" in out
+    assert out.splitlines()[-1] == "2 errors"
+
+
+def test_check_in_one_line_per_finding(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(program, "SELECT auction, price", "SELECT auction, prise")
+    assert cli.main(["check", "--format", "concise", "p.cql"]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("p.cql:5:38: error[SQ0202]: ")
+
+
+def test_check_as_json(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (program.parent / "bad.cql").write_text("SELECT x FROM nowhere;")
+    assert cli.main(["check", "--format", "json", "p.cql", "bad.cql"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    good, bad = document["files"]
+    assert document["version"] == 1
+    assert (good["ok"], good["queries"], good["diagnostics"]) == (True, ["hot", "dear"], [])
+    assert (bad["ok"], bad["queries"], bad["diagnostics"][0]["code"]) == (False, [], "SQ0201")
+
+
+def test_check_looks_at_the_data(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(program, "price DOUBLE", "prize DOUBLE")
+    change(program, "price FROM bid WHERE price", "prize FROM bid WHERE prize")
+    assert cli.main(["check", "p.cql"]) == 1
+    assert "error[SQ0803]: column `prize` is not in `bids`" in capsys.readouterr().out
+    change(program, "path = 'bids'", "path = 'bid'")
+    assert cli.main(["check", "p.cql"]) == 1
+    assert "error[SQ0705]: path `bid` does not exist" in capsys.readouterr().out
+
+
+def test_relative_paths_start_at_the_program(
+    program: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert cli.main(["check", str(program)]) == 0
+
+
+def test_included_files_are_read(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (program.parent / "main.cql").write_text("INCLUDE 'p.cql';\nSELECT pric FROM bid;\n")
+    assert cli.main(["check", "main.cql"]) == 1
+    assert "--> main.cql:2:8" in capsys.readouterr().out
+    (program.parent / "lost.cql").write_text("INCLUDE 'no.cql';\n")
+    assert cli.main(["check", "lost.cql"]) == 1
+    assert "SQ0001" in capsys.readouterr().out
+
+
+def test_a_program_from_standard_input(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PROGRAM.encode())))
+    assert cli.main(["check", "-"]) == 0
+    assert capsys.readouterr().out == "<stdin>: ok, 2 queries\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [(None, "SQ0001"), (b"\xff\xfe\x00junk", "SQ0005"), (b"", "SQ0004"), (b"\xef\xbb\xbf", "SQ0004")],
+)
+def test_what_is_no_program(
+    program: Path, capsys: pytest.CaptureFixture[str], data: bytes | None, code: str
+) -> None:
+    if data is not None:
+        (program.parent / "x.cql").write_bytes(data)
+    assert cli.main(["check", "x.cql"]) == 1
+    assert f"error[{code}]" in capsys.readouterr().out
+
+
+def test_byte_order_mark_and_windows_line_ends(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_bytes(b"\xef\xbb\xbf" + PROGRAM.replace("\n", "\r\n").encode())
+    assert cli.main(["check", "p.cql"]) == 0
+
+
+# --- compile and explain -------------------------------------------------------------------------
+
+
+def test_explain_at_every_stage(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for stage in ("logical", "annotated", "physical", "spark"):
+        assert cli.main(["explain", "p.cql", "--stage", stage]) == 0
+        out = capsys.readouterr().out
+        assert "hot" in out
+        assert "dear" in out
+
+
+def test_explain_of_one_query_in_other_formats(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["explain", "p.cql", "--query", "HOT", "--format", "json"]) == 0
+    assert [q["name"] for q in json.loads(capsys.readouterr().out)["queries"]] == ["hot"]
+    assert cli.main(["explain", "p.cql", "--format", "mermaid"]) == 0
+    assert capsys.readouterr().out.startswith("flowchart")
+
+
+def test_explain_of_what_is_not_there(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", "p.cql", "--query", "cold"]) == 2
+    assert "cold" in capsys.readouterr().err
+    assert cli.main(["explain", "p.cql", "--stage", "spark", "--format", "json"]) == 2
+    change(program, "SELECT auction, price", "SELECT auction, prise")
+    assert cli.main(["explain", "p.cql"]) == 1
+    assert "SQ0202" in capsys.readouterr().err
+
+
+def test_compile_writes_a_plan_or_a_program(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["compile", "p.cql"]) == 0
+    assert json.loads(capsys.readouterr().out)["stage"] == "physical"
+    assert cli.main(["compile", "p.cql", "--emit", "pyspark", "-o", "p.py"]) == 0
+    ast.parse((program.parent / "p.py").read_text())
+    assert cli.main(["compile", "p.cql", "-o", "no/such/folder"]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+# --- fmt -----------------------------------------------------------------------------------------
+
+
+def test_fmt_in_place_and_only_once(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text("select   auction from bid;")
+    program.chmod(0o640)
+    assert cli.main(["fmt", "--check", "p.cql"]) == 1
+    assert capsys.readouterr().out == "p.cql: would be formatted\n"
+    assert cli.main(["fmt", "--diff", "p.cql"]) == 1
+    assert "-select   auction from bid;" in capsys.readouterr().out
+    assert program.read_text() == "select   auction from bid;"
+    assert cli.main(["fmt", "p.cql"]) == 0
+    assert program.read_text() != "select   auction from bid;"
+    assert program.stat().st_mode & 0o777 == 0o640
+    assert cli.main(["fmt", "--check", "p.cql"]) == 0
+    assert sorted(p.name for p in program.parent.iterdir()) == ["bids", "p.cql"]
+
+
+def test_fmt_keeps_line_ends(program: Path) -> None:
+    program.write_bytes(b"select   auction\r\nfrom bid;\r\n")
+    assert cli.main(["fmt", "p.cql"]) == 0
+    written = program.read_bytes()
+    assert written.count(b"\n") == written.count(b"\r\n") > 0
+
+
+def test_fmt_of_standard_input(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"select   a from b;")))
+    assert cli.main(["fmt", "-"]) == 0
+    assert "select   a" not in capsys.readouterr().out
+
+
+def test_fmt_leaves_a_broken_program_alone(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text("SELECT FROM WHERE;")
+    assert cli.main(["fmt", "p.cql"]) == 1
+    assert program.read_text() == "SELECT FROM WHERE;"
+    assert "error[SQ01" in capsys.readouterr().err
+
+
+# --- usage, help, version ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["bogus"],
+        ["check"],
+        ["check", "--format", "xml", "p.cql"],
+        ["run", "p.cql", "--quiet", "--json"],
+        ["run", "p.cql", "--for", "soon"],
+        ["run", "p.cql", "--limit", "0"],
+        ["run", "p.cql", "--limit", "ten"],
+        ["explain", "p.cql", "--stag", "spark"],
+    ],
+)
+def test_wrong_arguments(program: Path, argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert usage(*argv) == 2
+    assert "usage: streamq" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("extra", "text"),
+    [
+        (["--query", "hott"], "did you mean `hot`?"),
+        (["--set", "shuffle_partition=2"], "unknown setting"),
+        (["--set", "shuffle_partitions=none"], "whole number"),
+        (["--set", "spark.sql.ansi.enabled=true"], "rests on this setting"),
+        (["--set", "novalue"], "KEY=VALUE"),
+    ],
+)
+def test_wrong_options_of_run(
+    program: Path, extra: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", "p.cql", *extra]) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_run_does_not_start_a_wrong_program(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(program, "path = 'bids'", "path = 'bid'")
+    assert cli.main(["run", "p.cql"]) == 1
+    assert "SQ0705" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("20s", 20), ("20", 20), ("1.5m", 90), ("2h", 7200), ("300ms", 0.3)]
+)
+def test_lengths_of_time(text: str, seconds: float) -> None:
+    from streamq.runtime.arguments import duration
+
+    assert duration(text) == pytest.approx(seconds)
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("streamq ")
+    assert usage("--help") == 0
+    assert "explain-error" in capsys.readouterr().out
+    assert cli.main([]) == 2
+
+
+def test_explain_error(capsys: pytest.CaptureFixture[str]) -> None:
+    for code in CODES:
+        assert cli.main(["explain-error", code.lower()]) == 0
+        assert code in capsys.readouterr().out
+    assert cli.main(["explain-error", "SQ9999"]) == 2
+    assert "unknown code SQ9999" in capsys.readouterr().err
+
+
+def test_doctor_names_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["doctor"])
+    out = capsys.readouterr().out
+    for name in ("python", "java", "pyspark", "pandas"):
+        assert name in out
+
+
+def test_a_fault_of_ours_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(args: Any) -> int:
+        raise RuntimeError("oops")
+
+    monkeypatch.delenv("STREAMQ_DEBUG", raising=False)
+    monkeypatch.setitem(cli.COMMANDS, "doctor", broken)
+    assert cli.main(["doctor"]) == 3
+    err = capsys.readouterr().err
+    assert "internal error: RuntimeError: oops" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("argv", [["check"], ["explain"], ["compile", "--emit", "pyspark"]])
+def test_no_heavy_import(program: Path, argv: list[str]) -> None:
+    script = (
+        "import sys\n"
+        "from streamq.runtime.cli import main\n"
+        f"code = main([*{argv!r}, 'p.cql'])\n"
+        "heavy = {'pyspark', 'py4j', 'pandas', 'pyarrow', 'numpy', 'rich', 'lark'}\n"
+        "print(code, sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], cwd=program.parent, capture_output=True, text=True,
+        check=True,
+    )
+    assert ran.stderr == "0 []\n"

@@ -1,0 +1,189 @@
+"""``streamq run`` as a process: killed in the middle, interrupted, read by a pipe that closes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+FILES, ROWS = 40, 50
+DEADLINE_S = 180.0
+
+PROGRAM = """\
+CREATE STREAM numbers (n BIGINT, ts TIMESTAMP, WATERMARK FOR ts)
+  WITH (connector = 'file', path = 'in', format = 'json', max_files_per_trigger = 1);
+CREATE SINK lines WITH (connector = 'file', path = 'out', format = 'json');
+CREATE SINK sums WITH (connector = 'file', path = 'sums', format = 'json');
+INSERT INTO lines SELECT n FROM numbers;
+CREATE QUERY totals INTO sums AS
+  SELECT WINDOW_END, COUNT(*) AS n FROM numbers [TUMBLE 10 SECONDS];
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The program and its input: each number once, a file per micro-batch, a second per row."""
+    (tmp_path / "in").mkdir()
+    for file in range(FILES):
+        path = tmp_path / "in" / f"{file:03}.json"
+        path.write_text("".join(_row(n) for n in range(file * ROWS, (file + 1) * ROWS)))
+        os.utime(path, (1_700_000_000 + file, 1_700_000_000 + file))
+    (tmp_path / "p.cql").write_text(PROGRAM)
+    return tmp_path
+
+
+def _row(n: int) -> str:
+    minute, second = divmod(n, 60)
+    stamp = f"2024-01-01T{minute // 60:02}:{minute % 60:02}:{second:02}Z"
+    return json.dumps({"n": n, "ts": stamp}) + "\n"
+
+
+def command(*argv: str) -> list[str]:
+    return [sys.executable, "-m", "streamq", "run", "p.cql", "--checkpoint", "state", *argv]
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts runs in the folder; whatever still runs at the end is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*argv: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command(*argv), cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=DEADLINE_S)
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Looks every few milliseconds, up to the deadline."""
+    deadline = time.monotonic() + DEADLINE_S
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen in {DEADLINE_S} s"
+        pause.wait(0.01)
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    output, _ = process.communicate(timeout=DEADLINE_S)
+    return output
+
+
+def children(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in listed.read_text().split()] if listed.exists() else []
+
+
+def gone(pid: int) -> bool:
+    """True where the process ended, or waits only for its parent to take notice."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state == "Z"
+
+
+def committed(folder: Path, sink: str) -> int:
+    log = folder / sink / "_spark_metadata"
+    return sum(p.name.isdigit() for p in log.iterdir()) if log.is_dir() else 0
+
+
+def visible(folder: Path, sink: str) -> list[dict[str, object]]:
+    """The rows of the files that the sink's log counts, as every reader of Spark's sees them."""
+    files: set[str] = set()
+    log = folder / sink / "_spark_metadata"
+    entries = sorted(
+        (p for p in log.iterdir() if not p.name.startswith(".")),
+        key=lambda p: (int(p.name.split(".")[0]), "compact" not in p.name),
+    )
+    for entry in entries:
+        for line in entry.read_text().splitlines()[1:]:
+            files.add(json.loads(line)["path"].removeprefix("file://"))
+    return [json.loads(line) for f in sorted(files) for line in Path(f).read_text().splitlines()]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds child processes in /proc")
+def test_killed_in_the_middle_every_row_counts_exactly_once(
+    folder: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    for batches in (3, 9):
+        run = start("--quiet")
+        wait_until(lambda: committed(folder, "out") >= batches, f"batch {batches}")
+        below = children(run.pid)
+        os.kill(run.pid, signal.SIGKILL)
+        finish(run)
+        # The JVM ends when it notices that its parent is gone; a user is slower than that.
+        wait_until(lambda: all(gone(pid) for pid in below), "the end of the JVM")
+        assert committed(folder, "out") < FILES
+
+    last = start("--once", "--quiet")
+    output = finish(last)
+    assert last.returncode == 0, output
+    assert sorted(row["n"] for row in visible(folder, "out")) == list(range(FILES * ROWS))
+    sums = visible(folder, "sums")
+    ends = [row["WINDOW_END"] for row in sums]
+    assert len(ends) == len(set(ends)) == FILES * ROWS // 10 - 1
+    assert {row["n"] for row in sums} == {10}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_cleanly(
+    folder: Path, start: Callable[..., subprocess.Popen[str]], number: signal.Signals
+) -> None:
+    run = start()
+    wait_until(lambda: committed(folder, "out") >= 2, "the second batch")
+    # As a terminal does on Ctrl-C: every process of the group gets it.
+    target = os.killpg if number is signal.SIGINT else os.kill
+    target(run.pid, number)
+    output = finish(run)
+    assert run.returncode == 0, output
+    assert "stopped after" in output
+    assert "rows in = " in output
+    assert "Traceback" not in output
+    assert "Exception" not in output
+
+
+def test_json_lines_of_a_whole_run(
+    folder: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    (folder / "p.cql").write_text(PROGRAM.replace("INTO sums ", ""))
+    output = finish(start("--once", "--json"))
+    records = [json.loads(line) for line in output.splitlines()]
+    kinds = {record["type"] for record in records}
+    assert kinds == {"started", "sample", "rows", "summary"}
+    shown = [row for r in records if r["type"] == "rows" for row in r["rows"]]
+    assert len(shown) == FILES * ROWS // 10 - 1
+    summary = records[-1]
+    assert summary["ended_by"] == "finished"
+    assert {q["query"]: q["rows_in"] for q in summary["queries"]}["totals"] == FILES * ROWS
+
+
+def test_a_failed_run_ends_with_3_and_a_place(
+    folder: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    text = PROGRAM.replace("max_files_per_trigger = 1", "on_error = 'fail'")
+    (folder / "p.cql").write_text(text)
+    with (folder / "in" / "020.json").open("a") as file:
+        file.write("{broken\n")
+    run = start("--once")
+    output = finish(run)
+    assert run.returncode == 3, output
+    assert "error[SQ0804]" in output
+    assert "--> p.cql:1:" in output
+    assert "Traceback" not in output
+    assert "at org.apache" not in output

