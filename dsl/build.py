@@ -92,8 +92,3 @@ def shorten(text: str) -> str:
 def tuple_of(_build: Build, _span: Span, *children: Any) -> tuple[Any, ...]:
     """The value of a list rule: its items."""
     return children
-
-
-def only(_build: Build, _span: Span, child: Any) -> Any:
-    """The value of a rule that only wraps another."""
-    return child

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from streamq.dsl import ast
-from streamq.dsl.build import EXACT, Build, name_text, only, shorten, string_text, tuple_of
+from streamq.dsl.build import EXACT, Build, name_text, shorten, string_text, tuple_of
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.lexer import Token
 from streamq.dsl.source import Span
@@ -323,7 +323,6 @@ EXPR_ACTIONS: dict[str, Callable[..., Any]] = {
     "field": field,
     "field_of": field_of,
     "fields": tuple_of,
-    "filter": only,
     "in_list": in_list,
     "in_query": in_query,
     "index": index,
@@ -335,7 +334,6 @@ EXPR_ACTIONS: dict[str, Callable[..., Any]] = {
     "names": tuple_of,
     "null": null,
     "number": number,
-    "paren": only,
     "percent": percent,
     "plain_type": plain_type,
     "quantified": quantified,

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from streamq.dsl import ast
-from streamq.dsl.build import Build, only, string_text
+from streamq.dsl.build import Build, string_text
 from streamq.dsl.lexer import Token
 from streamq.dsl.source import Span
 
@@ -218,8 +218,6 @@ def every_column(_b: Build, _span: Span) -> tuple[ast.Name, ...]:
 
 POLICY_ACTIONS: dict[str, Callable[..., Any]] = {
     "basic_window": _setting("BASIC WINDOW"),
-    "column_list": only,
-    "confidence": only,
     "every_column": every_column,
     "goal_capacity": goal_capacity,
     "goal_percent": goal_percent,
@@ -254,7 +252,6 @@ POLICY_ACTIONS: dict[str, Callable[..., Any]] = {
     "shed_sifter": shed_sifter,
     "shed_windows": shed_windows,
     "sifter_partition": _setting("PARTITION"),
-    "some_columns": only,
     "stream_policies": policies,
     "synopsis_cycle": _setting("CYCLE"),
     "synopsis_cycle_auto": _auto("CYCLE"),

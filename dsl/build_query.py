@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from streamq.dsl import ast
-from streamq.dsl.build import Build, only, tuple_of
+from streamq.dsl.build import Build, tuple_of
 from streamq.dsl.lexer import Token
 from streamq.dsl.source import Span
 
@@ -298,10 +298,7 @@ QUERY_ACTIONS: dict[str, Callable[..., Any]] = {
     "distinct": distinct,
     "dstream": dstream,
     "except_": except_,
-    "from_clause": only,
     "full": full,
-    "group_by": only,
-    "having": only,
     "inner": inner,
     "intersect": intersect,
     "istream": istream,
@@ -318,11 +315,9 @@ QUERY_ACTIONS: dict[str, Callable[..., Any]] = {
     "order_by": tuple_of,
     "order_item": order_item,
     "ordered_inner_query": ordered_inner_query,
-    "partition_by": only,
     "query": query,
     "range_window": range_window,
     "right": right,
-    "rows_slide": only,
     "rows_window": rows_window,
     "rstream": rstream,
     "select": select,
@@ -330,7 +325,6 @@ QUERY_ACTIONS: dict[str, Callable[..., Any]] = {
     "select_items": tuple_of,
     "session_window": session_window,
     "set_op": set_op,
-    "slide": only,
     "streamed": streamed,
     "streamed_ref": streamed_ref,
     "streamed_select": streamed_select,
@@ -339,8 +333,5 @@ QUERY_ACTIONS: dict[str, Callable[..., Any]] = {
     "tumble_window": tumble_window,
     "unbounded_window": unbounded_window,
     "union": union,
-    "where": only,
-    "window": only,
-    "window_range": only,
 }
 """Rule or alias of the grammar to the function that makes its value."""

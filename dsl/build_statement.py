@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from streamq.dsl import ast
-from streamq.dsl.build import Build, name_text, only, string_text, tuple_of
+from streamq.dsl.build import Build, name_text, string_text, tuple_of
 from streamq.dsl.build_policy import report_twice
 from streamq.dsl.lexer import Token
 from streamq.dsl.source import Span
@@ -243,7 +243,6 @@ STATEMENT_ACTIONS: dict[str, Callable[..., Any]] = {
     "option_key": option_key,
     "parameter": parameter,
     "parameters": tuple_of,
-    "primary_key": only,
     "set_option": set_option,
     "stream_elements": tuple_of,
     "string_value": string_value,

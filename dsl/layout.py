@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Union
+from typing import TypeAlias
 
 WIDTH = 100
 INDENT = 2
@@ -40,7 +40,7 @@ class Remark:
     text: str
 
 
-Doc = Union[str, Line, Group, Indent, Remark, tuple["Doc", ...]]
+Doc: TypeAlias = "str | Line | Group | Indent | Remark | tuple[Doc, ...]"
 
 LINE = Line(" ")
 SOFT = Line("")

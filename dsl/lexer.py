@@ -10,8 +10,14 @@ from streamq.dsl.diagnostics import Diagnostic, DiagnosticSink
 from streamq.dsl.source import SourceFile, Span
 from streamq.dsl.words import UNITS
 
-MAX_UNKNOWN = 10
-"""So many unknown characters are reported one by one; the rest is counted."""
+MAX_SHOWN = 20
+"""So many errors of one text are reported."""
+
+MAX_WRONG = 40
+"""A text with more errors than this, and one for each ten tokens, is no program."""
+
+MAX_STATEMENT = 300_000
+"""Most tokens of one statement."""
 
 _TOKEN = re.compile(
     r"""
@@ -73,20 +79,19 @@ def tokenize(source: SourceFile, sink: DiagnosticSink) -> Lexed | None:
         sink.add(Diagnostic("SQ0005", "text is not a program: it holds binary data", at))
         return None
     lexed = Lexed([], [], [])
-    unknown = _scan(source, lexed, sink)
-    if len(unknown) > 20 and len(unknown) * 10 > len(lexed.tokens):
-        message = f"text is not a program: it holds {len(unknown)} unknown characters"
-        sink.add(Diagnostic("SQ0005", message, unknown[0]))
+    wrong = DiagnosticSink()
+    refused = _scan(source, lexed, wrong)
+    if refused is not None:
+        sink.add(refused)
         return None
-    for span in unknown[:MAX_UNKNOWN]:
-        sink.add(_unknown_character(text, span, len(unknown)))
+    sink.extend(wrong.sorted()[:MAX_SHOWN])
     return lexed
 
 
-def _scan(source: SourceFile, lexed: Lexed, sink: DiagnosticSink) -> list[Span]:
-    """Fills ``lexed``; returns the places of unknown characters."""
-    tokens, text, file = lexed.tokens, source.text, source.name
-    unknown: list[Span] = []
+def _scan(source: SourceFile, lexed: Lexed, wrong: DiagnosticSink) -> Diagnostic | None:
+    """Fills ``lexed`` and ``wrong``; a text that is no program is given up with a diagnostic."""
+    tokens, errors, text, file = lexed.tokens, lexed.errors, source.text, source.name
+    last_token = MAX_STATEMENT
     new = tuple.__new__  # Half the time of Token(...), and a text may hold a million of them.
     for match in _TOKEN.finditer(text, 1 if text.startswith("\ufeff") else 0):
         kind, found = match.lastgroup, match.group()
@@ -97,22 +102,32 @@ def _scan(source: SourceFile, lexed: Lexed, sink: DiagnosticSink) -> list[Span]:
             tokens.append(new(Token, (kind, found, start, end)))
         elif kind == "SIGN":
             tokens.append(new(Token, (_SAME_SIGN.get(found, found), found, start, end)))
-        elif kind == "SUFFIX":
-            tokens.append(Token("DURATION", found, start, end))
-            if match.group("SUFFIX").upper() not in UNITS:
-                lexed.errors.append(start)
-                sink.add(_bad_suffix(match, file))
+            if found == ";":
+                last_token = len(tokens) + MAX_STATEMENT
+            elif len(tokens) > last_token:
+                return _too_long(tokens[last_token - MAX_STATEMENT], file)
         elif kind == "QUOTED":
             tokens.append(Token("NAME", found, start, end))
         elif kind == "COMMENT":
             lexed.comments.append(Comment(found.rstrip(), start, end))
+        elif kind == "SUFFIX":
+            tokens.append(Token("DURATION", found, start, end))
+            if match.group("SUFFIX").upper() not in UNITS:
+                errors.append(start)
+                wrong.add(_bad_suffix(match, file))
         elif kind == "UNCLOSED":
-            lexed.errors.append(start)
-            sink.add(_not_closed(found, Span(file, start, end)))
+            errors.append(start)
+            wrong.add(_not_closed(found, Span(file, start, end)))
         else:
-            lexed.errors.append(start)
-            unknown.append(Span(file, start, end))
-    return unknown
+            errors.append(start)
+            wrong.add(_unknown_character(found, Span(file, start, end)))
+        if len(errors) > MAX_WRONG and len(errors) * 10 > len(tokens):
+            return Diagnostic(
+                "SQ0005",
+                f"text is not a program: it begins with {len(errors)} unknown characters or words",
+                Span(file, errors[0], errors[0] + 1),
+            )
+    return None
 
 
 def _bad_suffix(match: re.Match[str], file: str) -> Diagnostic:
@@ -135,16 +150,14 @@ def _not_closed(text: str, span: Span) -> Diagnostic:
     return Diagnostic("SQ0104", f"{what} is not closed", first, help=f"close it with `{close}`")
 
 
-def _unknown_character(text: str, span: Span, count: int) -> Diagnostic:
-    found = text[span.start : span.end]
+def _unknown_character(found: str, span: Span) -> Diagnostic:
     shown = found if len(found) <= 10 else found[:10] + "…"
     what = "unknown character" if len(found) == 1 else "unknown characters"
     straight = _STRAIGHT.get(found[0])
-    notes = (f"{count - MAX_UNKNOWN} more places are not shown",) if count > MAX_UNKNOWN else ()
-    return Diagnostic(
-        "SQ0103",
-        f"{what} `{shown}`",
-        span,
-        help=f"write a plain `{straight}`" if straight else "",
-        notes=notes,
-    )
+    help = f"write a plain `{straight}`" if straight else ""
+    return Diagnostic("SQ0103", f"{what} `{shown}`", span, help=help)
+
+
+def _too_long(first: Token, file: str) -> Diagnostic:
+    message = f"text is not a program: a statement has more than {MAX_STATEMENT:,} words and signs"
+    return Diagnostic("SQ0005", message, Span(file, first.start, first.end))

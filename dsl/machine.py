@@ -185,11 +185,12 @@ class Machine:
         elif action is tuple_of:
             value = tuple(children)
         else:
-            value = action(self._build, Span(self._build.file, start, end), *children)
-            if isinstance(value, Node):
+            span = Span(self._build.file, start, end)
+            value = action(self._build, span, *children)
+            if isinstance(value, Node) and value.span is span:
                 depth += 1
                 if depth > MAX_DEPTH:
-                    raise Abort(_too_deep(Span(self._build.file, start, end), MAX_DEPTH))
+                    raise Abort(_too_deep(span, MAX_DEPTH))
         entries.append((value, start, end, depth))
 
 

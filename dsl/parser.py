@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -52,7 +53,7 @@ def parse_program(source: SourceFile, sink: DiagnosticSink) -> ast.Program:
             statements.extend(o for o in outcomes if isinstance(o, ast.Statement))
             errors = [o for o in outcomes if isinstance(o, Diagnostic)]
             # Where a token was left out the rest of the statement means little.
-            if errors and not any(error in stretch for error in lexed.errors):
+            if errors and not _any_in(lexed.errors, stretch):
                 sink.extend(errors)
                 wrong += 1
                 if wrong == MAX_ERRORS or (wrong == MAX_HOPELESS and not statements):
@@ -62,18 +63,21 @@ def parse_program(source: SourceFile, sink: DiagnosticSink) -> ast.Program:
     return ast.Program(statements=tuple(statements), span=whole)
 
 
-def split_statements(tokens: list[Token], end: int) -> list[tuple[list[Token], range]]:
+def split_statements(tokens: list[Token], end: int) -> Iterator[tuple[list[Token], range]]:
     """The tokens between ``;`` signs, with the offsets they stretch over; empty ones are dropped."""
-    statements: list[tuple[list[Token], range]] = []
     first = offset = 0
     for index, token in enumerate(tokens):
         if token.kind == ";":
             if index > first:
-                statements.append((tokens[first:index], range(offset, token.end)))
+                yield tokens[first:index], range(offset, token.end)
             first, offset = index + 1, token.end
     if first < len(tokens):
-        statements.append((tokens[first:], range(offset, end)))
-    return statements
+        yield tokens[first:], range(offset, end)
+
+
+def _any_in(offsets: list[int], stretch: range) -> bool:
+    """True where one of the sorted offsets lies in the stretch."""
+    return bisect_left(offsets, stretch.start) < bisect_left(offsets, stretch.stop)
 
 
 def _parse_statements(tokens: list[Token], build: Build) -> list[ast.Statement | Diagnostic]:

@@ -58,14 +58,6 @@ _READ = (
         default=False,
         doc="csv, json: whether a row may go over several lines.",
     ),
-    OptionSpec(
-        name="on_error",
-        type=OptionType.CHOICE,
-        choices=("count", "fail"),
-        default="count",
-        doc="csv, json: malformed rows are counted and left out, or end the run.",
-    ),
-    OptionSpec(name="comment", doc="csv: lines that begin with this character are passed over."),
     OptionSpec(name="glob", doc="Only files of a folder whose name matches, such as '*.json'."),
     OptionSpec(
         name="recursive",
@@ -75,6 +67,14 @@ _READ = (
     ),
 )
 _FOLLOW = (
+    OptionSpec(
+        name="on_error",
+        type=OptionType.CHOICE,
+        choices=("count", "fail"),
+        default="count",
+        doc="csv, json: malformed rows are counted and left out, or end the run.",
+    ),
+    OptionSpec(name="comment", doc="csv: lines that begin with this character are passed over."),
     OptionSpec(
         name="max_files_per_trigger",
         type=OptionType.INT,
@@ -120,7 +120,7 @@ FILE_TABLE = ConnectorSpec(
     name="file",
     roles=("table",),
     options=(_PATH, _FORMAT, *_TEXT, *_READ),
-    doc="Files that do not change during a run.",
+    doc="Files that do not change during a run; a malformed row ends it.",
 )
 FILE_SINK = ConnectorSpec(
     name="file",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from streamq.compiler.explain.script import Script, literal
 from streamq.compiler.ir import physical as ph
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
-from streamq.stdlib.connectors import find_connector
+from streamq.stdlib.connectors import EVENT_TIME, find_connector
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",
@@ -21,7 +21,7 @@ SETTINGS = {
 HEADER = '''"""{name}: written by `streamq compile --emit pyspark`.
 
 Run it with `python` where pyspark 4.3 is installed, or with `spark-submit`.
-Arguments: [--once] [--checkpoint DIR]
+Arguments: [--once] [--checkpoint DIR] [--base DIR]
 """
 
 from __future__ import annotations
@@ -33,6 +33,15 @@ import tempfile
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+
+def stream_path(path):
+    """Spark follows folders and patterns, not single files: a file becomes a pattern of one."""
+    if not os.path.isfile(path):
+        return path
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f"[{{name[0]}}]{{name[1:]}}")
+
+
 '''
 
 FOOTER = '''
@@ -41,8 +50,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--once", action="store_true", help="read what is there, then stop")
     parser.add_argument("--checkpoint", help="folder that a restart continues from")
+    parser.add_argument("--base", default=".", help="folder that relative paths start from")
     options = parser.parse_args()
     checkpoint = options.checkpoint or tempfile.mkdtemp(prefix="checkpoint-")
+    checkpoint = os.path.abspath(checkpoint)
+    os.chdir(options.base)
     builder = SparkSession.builder.appName({app})
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
@@ -130,10 +142,9 @@ def _sink(sink: ph.SinkSpec) -> list[str]:
             c.strip() for c in str(options.get("partition_by") or "").split(",") if c.strip()
         ]
         lines += [f"writer = writer.partitionBy({', '.join(map(literal, columns))})"] * bool(columns)
-        lines += _option_lines("writer", sink.connector, {
-            k: v for k, v in options.items() if k not in ("format", "partition_by")
-        })
-        return [*lines, "return writer.start()"]
+        path = literal(str(options["path"]))
+        lines += _option_lines("writer", sink.connector, options)
+        return [*lines, f"return writer.start(os.path.abspath({path}))"]
     kind = {"memory": "memory", "noop": "noop"}.get(sink.connector, "console")
     shown = ['writer = writer.option("truncate", "false")'] if kind == "console" else []
     return [f"writer = writer.format({literal(kind)})", *shown, "return writer.start()"]
@@ -142,20 +153,27 @@ def _sink(sink: ph.SinkSpec) -> list[str]:
 def _option_lines(
     variable: str, connector: str, options: dict[str, ph.OptionValue]
 ) -> list[str]:
+    """One line per option that Spark's own readers and writers have."""
     roles = ("stream", "table", "sink")
-    spec = next((s for r in roles if (s := find_connector(connector, r)) is not None), None)
+    specs = [s for role in roles if (s := find_connector(connector, role)) is not None]
     lines = []
     for key, value in options.items():
-        option = None if spec is None else spec.option(key)
-        spark_key = SPARK_OPTIONS.get(key, key)
-        if option is not None and option.secret:
+        secret = any(o.secret for s in specs if (o := s.option(key)) is not None)
+        name = SPARK_OPTIONS.get(key, "" if connector != "nexmark" else key)
+        if not name:
+            continue
+        unit, size = _UNITS.get(key, ("", 1))
+        if secret:
             shown = f'os.environ["{key.upper()}"]'
         elif isinstance(value, bool):
             shown = literal(str(value).lower())
         else:
-            shown = literal(str(value))
-        lines.append(f"{variable} = {variable}.option({literal(spark_key)}, {shown})")
+            shown = literal(f"{int(value) // size}{unit}" if unit else str(value))
+        lines.append(f"{variable} = {variable}.option({literal(name)}, {shown})")
     return lines
+
+
+_UNITS = {"max_file_age": ("ms", 1), "ramp_up_time": ("s", 1000)}
 
 
 def _step(step: ph.Step, script: Script) -> str:
@@ -217,7 +235,7 @@ def _aggregate(step: ph.Aggregate) -> str:
 
 
 def _quoted(name: str) -> str:
-    return literal("`" + name.replace("`", "``") + "`")
+    return literal(_tick(name))
 
 
 def _columns(items: tuple[ph.Named, ...]) -> str:
@@ -233,33 +251,51 @@ def _column(name: str, sql: str) -> str:
 def _scan(step: ph.ScanStream | ph.ScanTable, script: Script) -> str:
     stream = isinstance(step, ph.ScanStream)
     options = dict(step.options)
-    reader = "spark.readStream" if stream else "spark.read"
     name = script.variable("reader")
     corrupt = step.corrupt_column if isinstance(step, ph.ScanStream) else None
-    schema = step.schema if corrupt is None else (*step.schema, (corrupt, "STRING"))
-    columns = ", ".join(f"`{n.replace('`', '``')}` {t}" for n, t in step.schema)
-    ddl = ", ".join(f"`{n.replace('`', '``')}` {t}" for n, t in schema)
     match step.connector:
         case "rate":
-            script.add(f"{name} = {reader}.format(\"rate\")")
+            script.add(f'{name} = spark.readStream.format("rate")')
         case "nexmark":
             script.add("from streamq.runtime.spark.nexmark_source import NexmarkSource")
             script.add("spark.dataSource.register(NexmarkSource)")
-            script.add(f"{name} = {reader}.format(NexmarkSource.name()).schema({literal(columns)})")
+            script.add(f"{name} = spark.readStream.format(NexmarkSource.name())")
+            script.add(f"{name} = {name}.schema({literal(_ddl(step.schema))})")
         case _:
-            data_format = str(options.pop("format", "json"))
-            script.add(f"{name} = {reader}.format({literal(data_format)}).schema({literal(ddl)})")
-            if data_format != "parquet":
-                mode = "FAILFAST" if options.get("on_error") == "fail" else "PERMISSIVE"
-                script.add(f'{name} = {name}.option("mode", "{mode}")')
-            if corrupt is not None:
-                script.add(f'{name} = {name}.option("columnNameOfCorruptRecord", "{corrupt}")')
-            options.pop("on_error", None)
-    path = options.pop("path", None)
+            _file_reader(step, name, corrupt, script)
     for line in _option_lines(name, step.connector, options):
         script.add(line)
-    frame = script.frame(f"{name}.load({literal(str(path)) if path is not None else ''})")
-    if step.connector == "rate":
-        items = tuple((n, f"CAST(`{n}` AS {t})") for n, t in step.schema)
-        return script.frame(f"{frame}.select(\n{_columns(items)}    )")
-    return frame
+    path = literal(str(options["path"])) if "path" in options else ""
+    frame = script.frame(f"{name}.load({f'stream_path({path})' if stream and path else path})")
+    if step.connector != "rate":
+        return frame
+    time = EVENT_TIME["rate"]
+    items = tuple(
+        (n, f"CAST({_tick(n if n.casefold() == 'value' else time)} AS {t})")
+        for n, t in step.schema
+    )
+    return script.frame(f"{frame}.select(\n{_columns(items)}    )")
+
+
+def _file_reader(
+    step: ph.ScanStream | ph.ScanTable, name: str, corrupt: str | None, script: Script
+) -> None:
+    options = dict(step.options)
+    data_format = str(options.get("format", "json"))
+    schema = step.schema if corrupt is None else (*step.schema, (corrupt, "STRING"))
+    reader = "spark.readStream" if isinstance(step, ph.ScanStream) else "spark.read"
+    script.add(f"{name} = {reader}.format({literal(data_format)}).schema({literal(_ddl(schema))})")
+    if data_format == "csv" and options.get("header"):
+        script.add(f'{name} = {name}.option("enforceSchema", "false")')
+    if data_format != "parquet":
+        script.add(f'{name} = {name}.option("mode", "{"FAILFAST" if corrupt is None else "PERMISSIVE"}")')
+    if corrupt is not None:
+        script.add(f'{name} = {name}.option("columnNameOfCorruptRecord", {literal(corrupt)})')
+
+
+def _ddl(schema: tuple[ph.Named, ...]) -> str:
+    return ", ".join(f"{_tick(n)} {t}" for n, t in schema)
+
+
+def _tick(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -138,9 +138,7 @@ def show_operator(node: lg.Logical) -> str:
         case lg.Distinct():
             return "DISTINCT"
         case lg.Sort():
-            order = ", ".join(
-                show_expr(i.expr) + (" DESC" if i.descending else "") for i in node.order
-            )
+            order = ", ".join(_order_item(i) for i in node.order)
             return f"ORDER BY {order}" + ("" if node.limit is None else f" LIMIT {node.limit}")
         case lg.Join():
             on = "" if node.condition is None else f" ON {show_expr(node.condition)}"
@@ -151,6 +149,14 @@ def show_operator(node: lg.Logical) -> str:
             return node.op.value
         case _:
             raise TypeError(f"not an operator: {type(node).__name__}")
+
+
+def _order_item(item: lg.SortItem) -> str:
+    """The place of NULLs is said where it is not the usual one."""
+    text = show_expr(item.expr) + (" DESC" if item.descending else "")
+    if item.nulls_first == (not item.descending):
+        return text
+    return text + (" NULLS FIRST" if item.nulls_first else " NULLS LAST")
 
 
 def _named(name: str, e: Expr) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from streamq.compiler.ir.logical import LogicalPlan
+from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.ir.verify import verify
 from streamq.compiler.notices import PlanNotice
 
@@ -39,7 +40,14 @@ class TraceEntry:
     @property
     def changed(self) -> bool:
         """Whether the pass did anything; compares whole plans, so only those who show it ask."""
-        return self.before is not self.plan and self.before != self.plan
+        if self.before is self.plan:
+            return False
+        return self.before != self.plan or _operators(self.before) != _operators(self.plan)
+
+
+def _operators(plan: LogicalPlan) -> int:
+    """How many there are, those that are shared counted once."""
+    return len({id(node) for query in plan.queries for node in walk(query.root)})
 
 
 def run_passes(

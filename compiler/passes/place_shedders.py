@@ -107,9 +107,10 @@ def _warn_exact(
         for _, a in n.aggregates
     })
     if counted:
+        verb = "is" if len(counted) == 1 else "are"
         context.notices.append(PlanNotice(
             "approximate", query.name,
-            f"{', '.join(counted)} are computed over the rows that are kept, and are not scaled",
+            f"{', '.join(counted)} {verb} computed over the rows that are kept, without scaling",
             hint="COUNT and SUM come out smaller by the share that is dropped", span=shed.span,
         ))
     if len(set(sources)) > 1 and not keys:

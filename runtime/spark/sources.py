@@ -82,7 +82,7 @@ def _read_files(
         schema = tuple((n, "BIGINT" if n in nanos else t) for n, t in schema)
     reader = reader.options(**_spark_options(scan.options, streaming=is_stream))
     corrupt = scan.corrupt_column if isinstance(scan, ScanStream) else None
-    fails = options.get("on_error") == "fail"
+    fails = not is_stream or options.get("on_error") == "fail"
     if data_format != "parquet":
         reader = reader.option("mode", "FAILFAST" if fails else "PERMISSIVE")
         if corrupt is not None:

@@ -16,7 +16,6 @@ from streamq.dsl.parser import parse_program
 from streamq.dsl.source import SourceFile
 from streamq.dsl.types import Type
 from streamq.runtime.render import render_diagnostics
-
 from tests.docs import reference
 from tests.docs.pages import ROOT, Page, named_block
 from tests.docs.programs import compile_in, told
@@ -45,8 +44,8 @@ def generate(page: Page, name: str, args: list[str]) -> str:
             return _fenced(_syntax_tree(named_block(page, "program").text))
         case "explain", [stage]:
             return _fenced(render(_compiled(page, "program"), stage))
-        case "spark-part", [first, last]:
-            return _fenced(_part(render(_compiled(page, "program"), "spark"), first, last), "python")
+        case "spark-query", [number]:
+            return _fenced(_function(render(_compiled(page, "program"), "spark"), number), "python")
         case "diagnostics", [block]:
             return _fenced(_diagnostics(page, block))
         case _:
@@ -103,12 +102,10 @@ def _passes(result: CompileResult) -> str:
     return reference.table(("pass", "why here", "changed this program"), rows)
 
 
-def _part(script: str, first: str, last: str) -> str:
-    """The lines from the one that begins with ``first`` to the one before that begins with ``last``."""
-    lines = script.splitlines()
-    begin = next(i for i, line in enumerate(lines) if line.startswith(first.replace("_", " ", 1)))
-    end = next(i for i, line in enumerate(lines) if i > begin and line.startswith(last))
-    return "\n".join(lines[begin:end])
+def _function(script: str, number: str) -> str:
+    """The function of one query in a PySpark program."""
+    begin = script.index(f"def query_{number}(")
+    return script[begin : script.index("\n\n\n", begin)]
 
 
 def _syntax_tree(text: str) -> str:
@@ -129,8 +126,6 @@ def _node(node: ast.Node, indent: str, lines: list[str], role: str = "") -> None
             continue
         if isinstance(value, ast.Ident):
             plain.append(value.text)
-        elif isinstance(value, ast.Name):
-            below.append((field.name, value))
         elif isinstance(value, ast.Node):
             below.append((field.name, value))
         elif isinstance(value, tuple) and all(isinstance(v, ast.Ident) for v in value):

@@ -11,7 +11,6 @@ from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import SourceFile
 from streamq.runtime.preflight import preflight
 from streamq.runtime.render import render_concise
-
 from tests.docs.pages import Block, Page
 
 PROGRAM = "program.cql"

@@ -7,15 +7,12 @@ order of their own, so they are shown, and compared, sorted; ``ordered`` keeps t
 
 from __future__ import annotations
 
-from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from rich.console import Console
 
-from streamq.runtime.console import rows_table
+from streamq.runtime.cells import cell_text, is_number
 from streamq.runtime.metrics import Cell, ResultRows
 from streamq.runtime.run import RunOptions, SilentListener
 from streamq.runtime.spark.runner import run_plan
@@ -63,20 +60,29 @@ def _order(row: tuple[Cell, ...]) -> list[tuple[bool, str, Cell]]:
 
 
 def _tables(batches: list[ResultRows], *, ordered: bool) -> str:
-    """The rows of each query as one table, as ``streamq run`` draws it but without its title."""
-    merged: dict[str, ResultRows] = {}
+    """The rows of each query as one table of text, much as ``streamq run`` draws it."""
+    merged: dict[str, list[tuple[Cell, ...]]] = {}
     for batch in batches:
-        known = merged.get(batch.query)
-        rows = batch.rows if known is None else (*known.rows, *batch.rows)
-        merged[batch.query] = replace(batch, rows=rows, total=len(rows))
-    out = StringIO()
-    console = Console(file=out, width=100, color_system=None, markup=False, highlight=False, emoji=False)
-    for batch in merged.values():
-        rows = batch.rows if ordered else tuple(sorted(batch.rows, key=_order))
-        table = rows_table(replace(batch, rows=rows))
-        table.title = None
-        console.print(table)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip()) + "\n"
+        merged.setdefault(batch.query, []).extend(batch.rows)
+    columns = {batch.query: batch.columns for batch in batches}
+    parts = [
+        _table(columns[query], rows if ordered else sorted(rows, key=_order))
+        for query, rows in merged.items()
+    ]
+    return "\n".join(parts)
+
+
+def _table(columns: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> str:
+    """Columns of equal width, numbers to the right."""
+    cells = [[cell_text(cell) for cell in row] for row in rows]
+    lines: list[list[str]] = [[], [], *([] for _ in rows)]
+    for index, name in enumerate(columns):
+        values = [row[index] for row in rows if row[index] is not None]
+        right = bool(values) and all(is_number(value) for value in values)
+        width = max(len(text) for text in (name, *(line[index] for line in cells)))
+        for line, text in zip(lines, [name, "-" * width, *(c[index] for c in cells)], strict=True):
+            line.append(text.rjust(width) if right else text.ljust(width))
+    return "".join("  ".join(line).rstrip() + "\n" for line in lines)
 
 
 def _place(case: tuple[Page, Block, Block]) -> str:

@@ -1,0 +1,131 @@
+"""The control relation: what it reads, and that a running query follows it from batch to batch."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from streamq.runtime.spark.control_source import (
+    HASH_STEPS,
+    ControlSource,
+    control_row,
+    read_defaults,
+    read_knobs,
+)
+from streamq.runtime.spark.nexmark_source import NexmarkSource
+from tests.support.waiting import wait_for_progress
+
+DEFAULTS = {"keep": 0.75}
+
+
+def publish(path: Path, text: str) -> None:
+    """Replaces the file at once, as a controller does."""
+    aside = path.with_suffix(".draft")
+    aside.write_text(text, "utf-8")
+    os.replace(aside, path)
+
+
+@pytest.mark.parametrize(
+    ("text", "keep"),
+    [
+        ('{"keep": 0.25}', 0.25),
+        ('{"keep": 0}', 0.0),
+        ('{"keep": 1, "other": 3}', 1.0),
+        ("{}", 0.75),
+        ("", 0.75),
+        ('{"keep": 0.2', 0.75),
+        ("[0.5]", 0.75),
+        ('{"keep": 1.5}', 0.75),
+        ('{"keep": -0.1}', 0.75),
+        ('{"keep": NaN}', 0.75),
+        ('{"keep": "0.5"}', 0.75),
+        ('{"keep": true}', 0.75),
+        ('{"keep": null}', 0.75),
+        ("\ufffe\u0000", 0.75),
+    ],
+)
+def test_a_file_that_says_nothing_usable_leaves_the_default(
+    tmp_path: Path, text: str, keep: float
+) -> None:
+    path = tmp_path / "knobs.json"
+    publish(path, text)
+    assert read_knobs(path, DEFAULTS) == {"keep": keep}
+
+
+def test_without_a_file_there_are_the_defaults(tmp_path: Path) -> None:
+    assert read_knobs(None, DEFAULTS) == DEFAULTS
+    assert read_knobs(tmp_path / "none.json", DEFAULTS) == DEFAULTS
+    assert read_knobs(tmp_path, DEFAULTS) == DEFAULTS
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
+    assert read_knobs(tmp_path / "bytes.json", DEFAULTS) == DEFAULTS
+
+
+def test_threshold_is_keep_in_steps_of_the_hash() -> None:
+    assert control_row({"keep": 1.0}) == {"keep": 1.0, "threshold": HASH_STEPS}
+    assert control_row({"keep": 0.0}) == {"keep": 0.0, "threshold": 0}
+    assert control_row({"keep": 0.3})["threshold"] == round(0.3 * 2**20)
+
+
+def test_defaults_come_from_the_options() -> None:
+    assert read_defaults({}) == {"keep": 1.0}
+    assert read_defaults({"keep": "0.5"}) == {"keep": 0.5}
+    assert read_defaults({"defaults": '{"keep": 0.25}'}) == {"keep": 0.25}
+    for wrong in ({"keep": "2"}, {"defaults": '{"keep": "x"}'}, {"defaults": '{"kept": 1}'}):
+        with pytest.raises(ValueError, match="ke"):
+            read_defaults(wrong)
+
+
+def test_a_running_query_follows_the_file_without_a_restart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "knobs.json"
+    spark.dataSource.register(NexmarkSource)
+    spark.dataSource.register(ControlSource)
+    control = spark.read.format(ControlSource.name()).option("path", str(path))
+    control.option("keep", 1.0).load().createOrReplaceTempView("control_of_test")
+    source = spark.readStream.format(NexmarkSource.name()).options(table="bid", rate="50000")
+    source.schema("auction BIGINT, price BIGINT, url STRING").load().createOrReplaceTempView("bids")
+    kept = spark.sql(
+        "SELECT (xxhash64(auction, price, url, 42) & 1048575L)"
+        " < (SELECT first(threshold) FROM control_of_test) AS keep FROM bids"
+    ).observe("shed", F.count(F.lit(1)).alias("arrived"), F.count_if("keep").alias("kept"))
+    writer = kept.where("keep").writeStream.format("noop")
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+
+    def share(progress: dict[str, Any]) -> float | None:
+        counts = progress["observedMetrics"].get("shed")
+        return None if counts is None or counts["arrived"] < 1_000 else counts["kept"] / counts["arrived"]
+
+    def near(progress: dict[str, Any], expected: float) -> bool:
+        """Within five standard deviations of a share of ``arrived`` distinct hashes."""
+        found = share(progress)
+        if found is None:
+            return False
+        arrived = progress["observedMetrics"]["shed"]["arrived"]
+        bound = 5 * math.sqrt(max(expected * (1 - expected), 1e-9) / arrived)
+        return abs(found - expected) <= bound
+
+    first = wait_for_progress(query, lambda p: near(p, 1.0))
+    previous = first["batchId"]
+    for text, expected in (
+        (json.dumps({"keep": 0.25}), 0.25),
+        (json.dumps({"keep": 0.0}), 0.0),
+        ("broken", 1.0),
+    ):
+        publish(path, text)
+        # At the latest the batch after the one that may be running now reads the new file.
+        written = query.lastProgress["batchId"] if query.lastProgress else previous
+        after = wait_for_progress(
+            query,
+            lambda p, written=written: p["batchId"] >= written + 2 and share(p) is not None,  # type: ignore[misc]
+        )
+        assert near(after, expected), after["observedMetrics"]
+        assert after["runId"] == first["runId"]
+    query.stop()
