@@ -91,7 +91,9 @@ def _statement(
 def _says_the_same(printed: str, statement: ast.Statement, comments: Sequence[Comment]) -> bool:
     """True where the text still holds the statement and each comment once."""
     source, found = SourceFile("", printed), DiagnosticSink()
-    lexed, program = tokenize(source, found), parse_program(source, found)
-    if lexed is None or found.has_errors or program.statements != (statement,):
+    lexed, again = tokenize(source, found), parse_program(source, found).statements
+    if lexed is None or found.has_errors or len(again) != 1:
         return False
-    return sorted(c.text for c in lexed.comments) == sorted(c.text for c in comments)
+    # Texts are compared, not trees: that needs no recursion.
+    same = print_statement(again[0]) == print_statement(statement)
+    return same and sorted(c.text for c in lexed.comments) == sorted(c.text for c in comments)

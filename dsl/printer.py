@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import InternalError
-from streamq.dsl.layout import Doc, layout
+from streamq.dsl.layout import Doc, Group, layout
 from streamq.dsl.print_expr import expr_doc
 from streamq.dsl.print_parts import NO_REMARKS, Docs, Remarks
 from streamq.dsl.print_policy import policy_doc
@@ -36,8 +36,8 @@ def print_query(query: ast.Query) -> str:
 
 
 def print_expr(expr: ast.Expr) -> str:
-    """One expression."""
-    return layout(_doc(expr, NO_REMARKS))
+    """One expression, on one line where it fits."""
+    return layout(Group(_doc(expr, NO_REMARKS)))
 
 
 def _doc(root: ast.Node, remarks: Remarks) -> Doc:

@@ -162,6 +162,24 @@ def is_temporal(t: Type) -> bool:
     return t in (DATE, TIMESTAMP)
 
 
+def holds_map(t: Type) -> bool:
+    """True for a MAP and for what has one inside: such values cannot be compared or hashed."""
+    match t:
+        case Map():
+            return True
+        case Array(element=element):
+            return holds_map(element)
+        case Struct(fields=fields):
+            return any(holds_map(f) for _, f in fields)
+        case _:
+            return False
+
+
+def with_article(t: Type) -> str:
+    """``a BIGINT``, ``an INT``."""
+    return f"an {t}" if isinstance(t, Array) or t in (INT, INTERVAL) else f"a {t}"
+
+
 def decimal_of(t: Type) -> Decimal:
     """The decimal that holds every value of an integer or decimal type."""
     return t if isinstance(t, Decimal) else Decimal(_INTEGER_DIGITS[t], 0)
@@ -230,7 +248,7 @@ def converts_silently(a: Type, b: Type) -> bool:
 
 def can_cast(a: Type, b: Type) -> bool:
     """True where ``CAST(a AS b)`` has a meaning; a value that does not fit becomes NULL."""
-    if a == b or a == NULL or is_string(b):
+    if a in (b, NULL) or is_string(b):
         return True
     if is_string(a):
         return isinstance(b, Atomic | Decimal | Chars) and b != NULL

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -43,11 +44,7 @@ def check(query: PhysicalQuery, directory: Path) -> Diagnostic | None:
     """SQ0805 where the checkpoint was written by another plan, else None."""
     if is_new(directory):
         return None
-    try:
-        record = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
-        known = record["operators"] if record["version"] == VERSION else None
-    except (OSError, ValueError, KeyError, TypeError):
-        known = None
+    known = _read(directory).get("operators")
     if not isinstance(known, Mapping):
         return _mismatch(query, directory, ("it was not written by this version of StreamQ",))
     current = fingerprint(query)
@@ -66,13 +63,32 @@ def check(query: PhysicalQuery, directory: Path) -> Diagnostic | None:
     )
 
 
-def record(query: PhysicalQuery, directory: Path) -> None:
-    """Writes the fingerprint beside the checkpoint, at once or not at all."""
+def record(query: PhysicalQuery, directory: Path) -> float:
+    """Writes the fingerprint beside the checkpoint, at once or not at all.
+
+    Returns when the query was first started with this checkpoint, in seconds since the epoch.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    content = {"version": VERSION, "query": query.name, "operators": fingerprint(query)}
+    known = _read(directory)
+    first = known.get("started")
+    started = float(first) if isinstance(first, int | float) else time.time()
+    content = {
+        "version": VERSION, "query": query.name, "started": started,
+        "operators": fingerprint(query),
+    }
     draft = directory / f".{FILE_NAME}.{os.getpid()}"
     draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     draft.replace(directory / FILE_NAME)
+    return started
+
+
+def _read(directory: Path) -> Mapping[str, object]:
+    """What an earlier start wrote; empty where there is nothing that this version can read."""
+    try:
+        found = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and found.get("version") == VERSION else {}
 
 
 def _mismatch(query: PhysicalQuery, directory: Path, notes: tuple[str, ...]) -> Diagnostic:

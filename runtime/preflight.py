@@ -20,9 +20,9 @@ from streamq.compiler.ir.physical import (
 from streamq.dsl.diagnostics import Diagnostic, Severity, did_you_mean
 from streamq.runtime.datafiles import FileColumns, columns_of
 from streamq.runtime.paths import data_files, exists, is_remote, partition_columns, resolve
+from streamq.runtime.sink_log import has_log
 
 _FILES_LOOKED_AT = 20
-_METADATA = "_spark_metadata"
 _PARTIAL = "only the first rows were looked at; where the column is absent, NULL is read"
 
 
@@ -53,8 +53,7 @@ def output_taken(query: PhysicalQuery, base_dir: str) -> Diagnostic | None:
     path = _option(query.sink.options, "path")
     if query.sink.connector != "file" or not path or is_remote(path):
         return None
-    folder = Path(resolve(base_dir, path))
-    if not (folder / _METADATA).exists():
+    if not has_log(Path(resolve(base_dir, path))):
         return None
     return Diagnostic(
         "SQ0806",

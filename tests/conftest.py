@@ -16,7 +16,9 @@ _SPARK_TESTS = Path(__file__).parent / "spark"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--accept", action="store_true", help="record the outputs of tests/cases anew, to be reviewed"
+        "--accept",
+        action="store_true",
+        help="record the outputs of tests/cases anew, to be reviewed",
     )
 
 

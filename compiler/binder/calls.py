@@ -10,7 +10,7 @@ from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.logical import FunctionDecl
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import did_you_mean
-from streamq.dsl.types import converts_silently
+from streamq.dsl.types import converts_silently, with_article
 from streamq.stdlib.calls import Arg
 from streamq.stdlib.functions import FUNCTIONS, lookup
 from streamq.stdlib.registry import FunctionSpec, Kind
@@ -137,7 +137,7 @@ def _bind_own(binder: ExpressionBinder, node: ast.Call, own: FunctionDecl) -> Ex
     for arg, (name, type_) in zip(args, own.parameters, strict=True):
         if not is_unknown(arg) and not converts_silently(arg.type, type_):
             return binder.context.error(
-                "SQ0302", f"`{name}` of {own.name} is a {type_}, not a {arg.type}", arg.origin,
+                "SQ0302", f"`{name}` of {own.name} is {with_article(type_)}, not {with_article(arg.type)}", arg.origin,
                 help=f"it is used as {shape}",
             )
     if is_unknown(*args):

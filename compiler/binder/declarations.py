@@ -18,7 +18,7 @@ from streamq.compiler.ir.expr import Expr
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Label, did_you_mean
 from streamq.dsl.source import Span
-from streamq.dsl.types import NULL, TIMESTAMP, Type, converts_silently
+from streamq.dsl.types import NULL, TIMESTAMP, Type, converts_silently, with_article
 from streamq.stdlib.connectors import (
     connector_names,
     find_connector,
@@ -146,8 +146,8 @@ def _event_time(
     found, type_ = columns[name.casefold()]
     if type_ != TIMESTAMP and not _is_unknown_type(type_):
         context.error(
-            "SQ0406", f"event time `{name}` is a {type_}, it must be a TIMESTAMP",
-            mark.column.span, label=f"a {type_}",
+            "SQ0406", f"event time `{name}` is {with_article(type_)}, it must be a TIMESTAMP",
+            mark.column.span, label=with_article(type_),
             help=f"add a computed column: event_time AS TO_TIMESTAMP({name}), and use that",
         )
     return found

@@ -39,10 +39,12 @@ from streamq.dsl.types import (
     can_cast,
     common_type,
     converts_silently,
+    holds_map,
     is_integer,
     is_numeric,
     is_string,
     is_temporal,
+    with_article,
 )
 
 
@@ -121,8 +123,8 @@ class ExpressionBinder:
         if bound.type == NULL:
             return self.coerce(bound, BOOLEAN)
         return self.context.error(
-            "SQ0304", f"{clause} needs a condition, this is a {bound.type}", span,
-            label=f"a {bound.type}", help="compare it with something, for example `… > 0`",
+            "SQ0304", f"{clause} needs a condition, this is {with_article(bound.type)}", span,
+            label=with_article(bound.type), help="compare it with something, for example `… > 0`",
         )
 
     def coerce(self, bound: Expr, type_: Type) -> Expr:
@@ -162,8 +164,8 @@ class ExpressionBinder:
             return operand
         if not (is_numeric(operand.type) or operand.type == INTERVAL):
             return self.context.error(
-                "SQ0301", f"`{node.op}` needs a number, not a {operand.type}", node.span,
-                label=f"a {operand.type}",
+                "SQ0301", f"`{node.op}` needs a number, not {with_article(operand.type)}", node.span,
+                label=with_article(operand.type),
             )
         if node.op == "+":
             return operand
@@ -218,6 +220,8 @@ class ExpressionBinder:
         common = comparison_type(left.type, right.type)
         if common is None:
             return self._misfit(op, left, right, span)
+        if holds_map(common):
+            return self._map_misfit(common, span)
         args = (self.coerce(left, common), self.coerce(right, common))
         return ir.Op(op=op, args=args, type=BOOLEAN, nullable=left.nullable or right.nullable,
                      origin=span)
@@ -242,6 +246,12 @@ class ExpressionBinder:
             label=f"{left.type} {op} {right.type}", help=hint,
         )
 
+    def _map_misfit(self, t: Type, span: Span) -> Expr:
+        return self.context.error(
+            "SQ0301", f"values of type {t} cannot be compared", span, label="a MAP has no order",
+            help="compare single entries, for example m['key']",
+        )
+
     def _between(self, node: ast.Between) -> Expr:
         operand, low, high = self.bind(node.operand), self.bind(node.low), self.bind(node.high)
         if is_unknown(operand, low, high):
@@ -261,8 +271,8 @@ class ExpressionBinder:
         for side in (operand, pattern):
             if not (is_string(side.type) or side.type in (NULL, UNKNOWN)):
                 return self.context.error(
-                    "SQ0301", f"{node.kind} compares strings, not a {side.type}", side.origin,
-                    label=f"a {side.type}", help="write CAST(… AS STRING)",
+                    "SQ0301", f"{node.kind} compares strings, not {with_article(side.type)}", side.origin,
+                    label=with_article(side.type), help="write CAST(… AS STRING)",
                 )
         test = ir.Like(operand=self.coerce(operand, STRING), pattern=self.coerce(pattern, STRING),
                        kind=node.kind, type=BOOLEAN,
@@ -282,6 +292,8 @@ class ExpressionBinder:
             if wider is None:
                 return self._misfit("IN", operand, item, item.origin)
             common = wider
+        if holds_map(common):
+            return self._map_misfit(common, node.span)
         test = ir.InList(
             operand=self.coerce(operand, common),
             items=tuple(self.coerce(i, common) for i in items), type=BOOLEAN,
@@ -313,7 +325,7 @@ class ExpressionBinder:
             if wider is None:
                 return self.context.error(
                     "SQ0301", f"CASE gives {common} in one branch and {branch.type} in another",
-                    branch.origin, label=f"a {branch.type}", help="write a CAST in one of them",
+                    branch.origin, label=with_article(branch.type), help="write a CAST in one of them",
                 )
             common = wider
         whens = tuple(
@@ -331,7 +343,7 @@ class ExpressionBinder:
             return operand
         if not can_cast(operand.type, node.type):
             return self.context.error(
-                "SQ0303", f"a {operand.type} cannot be cast to {node.type}", node.span,
+                "SQ0303", f"{with_article(operand.type)} cannot be cast to {node.type}", node.span,
                 label="this cast has no meaning",
             )
         nullable = operand.nullable or not converts_silently(operand.type, node.type)
@@ -350,12 +362,12 @@ class ExpressionBinder:
                                 origin=node.span)
             case Array() | Map():
                 return self.context.error(
-                    "SQ0301", f"a {base.type} cannot be indexed by a {index.type}", node.span,
-                    label=f"index is a {index.type}",
+                    "SQ0301", f"{with_article(base.type)} cannot be indexed by {with_article(index.type)}", node.span,
+                    label=f"index is {with_article(index.type)}",
                 )
             case _:
                 return self.context.error(
-                    "SQ0301", f"a {base.type} cannot be indexed", node.span,
+                    "SQ0301", f"{with_article(base.type)} cannot be indexed", node.span,
                     label="only arrays and maps can",
                     help="a window stands directly after the name of a stream, in FROM",
                 )

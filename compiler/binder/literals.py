@@ -18,6 +18,7 @@ from streamq.dsl.types import (
     Decimal,
     Type,
     is_integer,
+    with_article,
 )
 
 
@@ -61,7 +62,7 @@ def bind_typed_literal(node: ast.TypedLiteral, context: BindContext) -> Expr:
     except (ValueError, OverflowError):
         form = "YYYY-MM-DD" if node.type == DATE else "YYYY-MM-DD hh:mm:ss"
         return context.error(
-            "SQ0301", f"'{node.text}' is not a {node.type}", node.span, help=f"write it as {form}"
+            "SQ0301", f"'{node.text}' is not {with_article(node.type)}", node.span, help=f"write it as {form}"
         )
     type_ = DATE if node.type == DATE else TIMESTAMP
     return Literal(value=value, type=type_, nullable=False, origin=node.span)

@@ -12,7 +12,7 @@ from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.ir.logical import Field, FunctionDecl
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import did_you_mean
-from streamq.dsl.types import Array, Map, Struct, Type, is_numeric
+from streamq.dsl.types import holds_map, is_numeric, with_article
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ def _check_key(key: ast.Name, streams: tuple[Readable, ...], context: BindContex
                 help=did_you_mean(text, names) or f"`{stream.name}` has {shown}",
             )
             return
-        if _has_map(found.type):
+        if holds_map(found.type):
             context.error(
-                "SQ0301", f"`{text}` is a {found.type}, which cannot be a key", key.span,
+                "SQ0301", f"`{text}` is {with_article(found.type)}, which cannot be a key", key.span,
                 help="choose a column of plain values",
             )
             return
@@ -94,18 +94,7 @@ def _check_utility(
         return
     if not is_numeric(bound.type):
         context.error(
-            "SQ0301", f"UTILITY must be a number, this is a {bound.type}", item.utility.span,
+            "SQ0301", f"UTILITY must be a number, this is {with_article(bound.type)}", item.utility.span,
             help="for example CASE WHEN kind = 'security' THEN 1 ELSE 0.25 END",
         )
 
-
-def _has_map(t: Type) -> bool:
-    match t:
-        case Map():
-            return True
-        case Array(element=element):
-            return _has_map(element)
-        case Struct(fields=fields):
-            return any(_has_map(f) for _, f in fields)
-        case _:
-            return False

@@ -16,7 +16,7 @@ from streamq.dsl import ast
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Abort, Diagnostic, Label, did_you_mean
 from streamq.dsl.source import Span
-from streamq.dsl.types import BOOLEAN, common_type
+from streamq.dsl.types import BOOLEAN, common_type, with_article
 
 MAX_OPEN_VIEWS = 100
 """Views that read views, so many levels deep: far more than anyone writes."""
@@ -175,7 +175,7 @@ def _using(
         common = common_type(a.type, b.type)
         if common is None:
             env.context.error(
-                "SQ0301", f"`{ident.text}` is a {a.type} on one side and a {b.type} on the other",
+                "SQ0301", f"`{ident.text}` is {with_article(a.type)} on one side and {with_article(b.type)} on the other",
                 ident.span,
             )
             continue

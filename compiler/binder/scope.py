@@ -10,7 +10,7 @@ from streamq.compiler.ir.logical import Field
 from streamq.dsl.ast import Ident, Name
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.source import NO_SPAN, Span
-from streamq.dsl.types import TIMESTAMP, Struct
+from streamq.dsl.types import TIMESTAMP, Struct, with_article
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,12 @@ class Scope:
             )
         entry = self.entry(qualifier.text)
         if entry is None:
-            self._unknown(Name(parts=(qualifier,), span=qualifier.span), context, "input")
+            aliases = [e.alias for e in self.entries if e.alias]
+            context.error(
+                "SQ0202", f"unknown input `{qualifier.text}`", qualifier.span, label="not found",
+                help=did_you_mean(qualifier.text, aliases)
+                or "the inputs are " + ", ".join(f"`{a}`" for a in aliases),
+            )
             return ()
         return entry.columns
 
@@ -105,7 +110,7 @@ class Scope:
             )
         return Column(name=upper, type=TIMESTAMP, nullable=False, origin=ident.span)
 
-    def _unknown(self, name: Name, context: BindContext, what: str = "column") -> Expr:
+    def _unknown(self, name: Name, context: BindContext) -> Expr:
         text = ".".join(p.text for p in name.parts)
         known = [n for e in self.entries for n, _ in e.columns]
         known += [e.alias for e in self.entries]
@@ -113,7 +118,7 @@ class Scope:
         hint = did_you_mean(text, known)
         if not hint and len(self.entries) == 1:
             hint = _columns_help(self.entries[0])
-        return context.error("SQ0202", f"unknown {what} `{text}`", name.span, label="not found",
+        return context.error("SQ0202", f"unknown column `{text}`", name.span, label="not found",
                              help=hint)
 
 
@@ -135,13 +140,14 @@ def field_of(base: Expr, ident: Ident, context: BindContext) -> Expr:
         return base
     if not isinstance(base.type, Struct):
         return context.error(
-            "SQ0208", f"`{ident.text}` is asked of a {base.type}, which has no fields", ident.span,
+            "SQ0208", f"`{ident.text}` is asked of {with_article(base.type)}, which has no fields", ident.span,
             label="not a STRUCT",
         )
     type_ = base.type.field(ident.text)
     if type_ is None:
         return context.error(
             "SQ0208", f"the struct has no field `{ident.text}`", ident.span, label="not found",
-            help=did_you_mean(ident.text, [n for n, _ in base.type.fields]),
+            help=did_you_mean(ident.text, [n for n, _ in base.type.fields])
+            or "it has " + ", ".join(f"`{n}`" for n, _ in base.type.fields[:12]),
         )
     return FieldOf(operand=base, name=ident.text, type=type_, origin=base.origin.merge(ident.span))

@@ -6,6 +6,7 @@ from streamq.compiler.binder.context import BindContext, is_unknown
 from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column
+from streamq.compiler.ir.rewrite import walk
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic
 
@@ -36,6 +37,12 @@ def _check_input(plan: lg.Logical, window: ast.Window, name: str) -> None:
         )
     unbounded = isinstance(window, ast.RangeWindow) and window.range is None
     if plan.event_time is None and not unbounded:
+        if any(isinstance(n, lg.ToStream) and n.input.change is lg.Change.FINAL for n in walk(plan)):
+            raise _abort(
+                "SQ0501", f"a window over `{name}`, results of another window, cannot be run yet",
+                window, "leave both RSTREAM and this window out: results keep their own window, "
+                "and can be grouped again in it",
+            )
         raise _abort(
             "SQ0402", f"`{name}` has no event time, so the window never closes", window,
             "declare it on the stream: WATERMARK FOR ts AS ts - INTERVAL 5 SECONDS, and select "
@@ -55,16 +62,19 @@ def window_spec(
         case ast.RangeWindow(range=None):
             raise _abort("SQ0405", "an unbounded window cannot slide", window, "remove SLIDE")
         case ast.RangeWindow(range=ast.Duration() as length, slide=None):
-            return lg.TimeRange(_positive(length, "RANGE"))
+            return lg.TimeRange(_positive(length, "the length of a window"))
         case ast.RangeWindow(range=ast.Duration() as length, slide=ast.Duration() as step):
             return _sliding(length, step)
         case ast.SessionWindow():
-            gap = _positive(window.gap, "SESSION")
+            gap = _positive(window.gap, "the gap of a session")
             return lg.Session(gap, _partition(plan, window.partition, name, context))
         case ast.RowsWindow():
             if window.rows < 1 or (window.slide is not None and window.slide < 1):
-                raise _abort("SQ0405", "ROWS needs at least one row", window, "")
-            length_ms = None if window.range is None else _positive(window.range, "RANGE")
+                raise _abort("SQ0405", "ROWS needs at least one row", window,
+                             "write it like [ROWS 10]")
+            length_ms = None
+            if window.range is not None:
+                length_ms = _positive(window.range, "the length of a window")
             by = _partition(plan, window.partition, name, context)
             return lg.LastRows(window.rows, window.slide, by, length_ms)
         case _:
@@ -72,7 +82,8 @@ def window_spec(
 
 
 def _sliding(length: ast.Duration, step: ast.Duration) -> lg.Sliding:
-    range_ms, slide_ms = _positive(length, "RANGE"), _positive(step, "SLIDE")
+    range_ms = _positive(length, "the length of a window")
+    slide_ms = _positive(step, "the slide of a window")
     if slide_ms > range_ms:
         raise _abort(
             "SQ0405", "SLIDE is longer than RANGE, so rows between the windows would be lost", step,
@@ -88,8 +99,8 @@ def _sliding(length: ast.Duration, step: ast.Duration) -> lg.Sliding:
 
 def _positive(length: ast.Duration, what: str) -> int:
     if not 0 < length.ms <= MAX_MS:
-        raise _abort("SQ0405", f"{what} must be longer than nothing and shorter than 1,000 years",
-                     length, "")
+        raise _abort("SQ0405", f"{what} must be more than nothing and at most 1,000 years",
+                     length, "write it like 10 SECONDS or 1 HOUR")
     return length.ms
 
 

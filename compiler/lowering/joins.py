@@ -60,6 +60,12 @@ def _with_table(node: lg.Join, left: Lowered, right: Lowered, context: LowerCont
             "side instead", code="SQ0502",
         )
     facts = right if stream_right else left
+    if facts.session is not None and not (needs_left or needs_right):
+        raise refuse(
+            "a join under a session window cannot be run yet", node.origin,
+            "join in FROM, before the window, or keep all rows with LEFT JOIN",
+            notes=("the rows without a counterpart belong to the sessions too",),
+        )
     return _join(node, left, right, _condition(node, left, right), facts, context)
 
 

@@ -10,7 +10,10 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.lowering.sql import WINDOW, quote, to_sql
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse, refuse_closed
-from streamq.dsl.types import Array, Map, Struct, Type
+from streamq.dsl.types import Array, Map, Struct, Type, with_article
+
+MOST_BY = 100_000
+"""Rows that ``max_by`` and ``min_by`` keep at most."""
 
 ROWS, ROW, LAST = "__rows", "__row", "__last"
 
@@ -38,7 +41,7 @@ def lower_sort(node: lg.Sort, below: Lowered, context: LowerContext) -> Lowered:
         )
     for item in node.order:
         if not sortable(item.expr.type):
-            raise refuse(f"rows cannot be sorted by a {item.expr.type}", item.expr.origin)
+            raise refuse(f"rows cannot be sorted by {with_article(item.expr.type)}", item.expr.origin)
     row = "struct(" + ", ".join(f"{quote(f.name)} AS {quote(f.name)}" for f in node.schema) + ")"
     array = _top(node, below, row) if _uniform(node) else _sorted(node, below, row)
     grouped = ph.Aggregate(
@@ -60,7 +63,8 @@ def lower_sort(node: lg.Sort, below: Lowered, context: LowerContext) -> Lowered:
 def _uniform(node: lg.Sort) -> bool:
     """True where all keys go one way with the NULL order that goes with it."""
     ways = {(i.descending, i.nulls_first) for i in node.order}
-    return node.limit is not None and (ways <= {(True, False)} or ways <= {(False, True)})
+    few = node.limit is not None and node.limit <= MOST_BY
+    return few and (ways <= {(True, False)} or ways <= {(False, True)})
 
 
 def _keys(node: lg.Sort, below: Lowered) -> list[str]:

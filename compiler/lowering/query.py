@@ -5,10 +5,12 @@ from __future__ import annotations
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Column
+from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.lowering.rules import lower
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.compiler.passes.assign_watermarks import keeps_state
+from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.stdlib.connectors import find_connector
 
@@ -45,6 +47,8 @@ def _lower_query(
 ) -> ph.PhysicalQuery:
     below = lower(query.root, context)
     update = query.root.change is lg.Change.UPDATE
+    if update:
+        _check_update(query.root)
     if query.root.change is lg.Change.MOVING:
         raise refuse(
             "the result gains and loses rows at any instant, which no sink can follow yet",
@@ -62,6 +66,33 @@ def _lower_query(
         keys=_keys(query) if update else (), stateful=keeps_state(query.root),
         controls=tuple(context.controls.values()), origin=query.origin,
     )
+
+
+def _check_update(root: lg.Logical) -> None:
+    """Raises where rows that replace each other rest on results that Spark gives only once, at the end."""
+    live = [n for n in walk(root) if n.change is not lg.Change.STATIC]
+    grouped = [
+        n for n in live
+        if isinstance(n, lg.Aggregate | lg.Sort)
+        or (isinstance(n, lg.Distinct) and n.window is not None)
+        or (isinstance(n, lg.Window) and isinstance(n.spec, lg.LastRows))
+    ]
+    if len(grouped) > 1:
+        raise refuse(
+            "rows that replace each other cannot be computed from results of a window yet",
+            grouped[-1].origin, "leave RSTREAM out, so that the results keep their window and are "
+            "grouped again in it", code="SQ0502",
+        )
+    for node in live:
+        both = isinstance(node, lg.Join) and all(
+            i.change is not lg.Change.STATIC for i in node.inputs
+        )
+        if both and isinstance(node, lg.Join) and node.kind is not JoinKind.INNER:
+            raise refuse(
+                f"rows that replace each other cannot be computed from a {node.kind.value} JOIN of "
+                "streams", node.origin, "use JOIN, or group over a window with SLIDE",
+                code="SQ0502",
+            )
 
 
 def _final(below: Lowered, names: tuple[str, ...], context: LowerContext) -> ph.Step:

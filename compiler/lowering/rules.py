@@ -17,6 +17,7 @@ from streamq.compiler.lowering.sql import WINDOW, aggregate, quote, to_sql
 from streamq.compiler.lowering.state import LowerContext, Lowered, Stamp, refuse, refuse_closed
 from streamq.dsl.ast import R2S
 from streamq.dsl.diagnostics import Diagnostic, Severity
+from streamq.dsl.types import holds_map, with_article
 
 
 def lower(node: lg.Logical, context: LowerContext) -> Lowered:
@@ -94,6 +95,13 @@ def _filter(node: lg.Filter, below: Lowered, context: LowerContext) -> Lowered:
             "a filter over rows that replace each other cannot be run yet", node.predicate.origin,
             "filter before grouping, or aggregate over a window with SLIDE",
             notes=("a row that no longer passes would have to be taken back",),
+        )
+    if below.session is not None:
+        raise refuse(
+            "a filter over a session window cannot be run yet", node.predicate.origin,
+            "filter in FROM, (SELECT … WHERE …) [SESSION …], for the sessions of the rows that "
+            "pass, or count with FILTER (WHERE …)",
+            notes=("the rows that do not pass belong to the sessions too",),
         )
     condition = to_sql(node.predicate, below.columns)
     time = node.input.event_time
@@ -199,6 +207,11 @@ def _session(
             f"write [SESSION … PARTITION BY {by}] and GROUP BY {by}" if by
             else "write the same columns in PARTITION BY and GROUP BY",
         )
+    if time not in below.columns:
+        raise refuse(
+            "the event time of the session is lost before it is grouped", node.origin,
+            "group where the window stands, or select the event-time column in every view between",
+        )
     names = tuple(f.name for f in node.schema)
     grouped_step = ph.Aggregate(
         below.step, keys, _calls(node.aggregates, below.columns),
@@ -236,6 +249,12 @@ def _distinct(node: lg.Distinct, below: Lowered, context: LowerContext) -> Lower
     if below.window:
         keys = below.passed(below.names)
         return below.over(ph.Aggregate(below.step, keys, (), id=step_id, origin=node.origin))
+    for column in node.schema:
+        if holds_map(column.type):
+            raise refuse(
+                f"DISTINCT cannot compare `{column.name}`, which is {with_article(column.type)}",
+                node.origin, "select single entries of the map", code="SQ0502",
+            )
     if node.change is lg.Change.APPEND and node.event_time is None:
         context.warnings.append(Diagnostic(
             code="SQ0901", severity=Severity.WARNING, span=node.origin,

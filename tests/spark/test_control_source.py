@@ -101,7 +101,11 @@ def test_a_running_query_follows_the_file_without_a_restart(
 
     def share(progress: dict[str, Any]) -> float | None:
         counts = progress["observedMetrics"].get("shed")
-        return None if counts is None or counts["arrived"] < 1_000 else counts["kept"] / counts["arrived"]
+        return (
+            None
+            if counts is None or counts["arrived"] < 1_000
+            else counts["kept"] / counts["arrived"]
+        )
 
     def near(progress: dict[str, Any], expected: float) -> bool:
         """Within five standard deviations of a share of ``arrived`` distinct hashes."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +38,9 @@ def _registered(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("spark").dataSource.register(NexmarkSource)
 
 
-def table(spark: SparkSession, name: str, events: int, schema: str = "", **options: str) -> pa.Table:
+def table(
+    spark: SparkSession, name: str, events: int, schema: str = "", **options: str
+) -> pa.Table:
     reader = spark.read.format(NEXMARK).options(table=name, events=str(events), **options)
     return (reader.schema(schema) if schema else reader).load().toArrow()
 
@@ -61,7 +67,9 @@ def test_a_table_has_the_rows_and_columns_of_its_kind(
 ) -> None:
     made = table(spark, name, 5_000)
     assert made.num_rows == rows
-    declared = ", ".join(f"{f.name} {f.dataType.simpleString().upper()}" for f in _schema(spark, name))
+    declared = ", ".join(
+        f"{f.name} {f.dataType.simpleString().upper()}" for f in _schema(spark, name)
+    )
     assert declared == table_ddl(name)
     assert all(column.null_count == 0 for column in made.columns)
 
@@ -74,12 +82,12 @@ def test_the_table_of_all_events_agrees_with_the_three(spark: SparkSession) -> N
     events = table(spark, "event", 5_000)
     assert events.column("event_type").to_pylist()[:5] == [0, 1, 1, 1, 2]
     for code, name in enumerate(("person", "auction", "bid")):
-        of_kind = events.filter(pa.compute.equal(events["event_type"], code))
+        of_kind = events.filter(pc.equal(events["event_type"], code))
         assert of_kind.column(name).combine_chunks().flatten() == [
             column.combine_chunks() for column in table(spark, name, 5_000).columns
         ]
         assert of_kind["dateTime"] == table(spark, name, 5_000)["dateTime"]
-        others = events.filter(pa.compute.not_equal(events["event_type"], code))
+        others = events.filter(pc.not_equal(events["event_type"], code))
         assert others.column(name).null_count == others.num_rows
 
 
@@ -91,11 +99,22 @@ def test_number_of_tasks_changes_nothing(spark: SparkSession) -> None:
 
 def test_a_declared_schema_picks_renames_and_widens(spark: SparkSession) -> None:
     native = table(spark, "bid", 5_000)
-    wide = table(spark, "bid", 5_000, "ts TIMESTAMP, PRICE DOUBLE, bidder DECIMAL(25,2)")
-    assert wide.column_names == ["ts", "PRICE", "bidder"]
+    schema = "ts TIMESTAMP, PRICE DOUBLE, bidder DECIMAL(25,2), channel VARCHAR(20)"
+    wide = table(spark, "bid", 5_000, schema)
+    assert wide.column_names == ["ts", "PRICE", "bidder", "channel"]
+    assert wide["channel"] == native["channel"]
     assert wide["ts"] == native["dateTime"]
     assert wide["PRICE"].to_pylist() == [float(v) for v in native["price"].to_pylist()]
     assert [int(v) for v in wide["bidder"].to_pylist()] == native["bidder"].to_pylist()
+
+
+def test_a_number_with_more_digits_than_declared_is_null_as_in_a_cast(spark: SparkSession) -> None:
+    native = table(spark, "bid", 5_000)["price"].to_pylist()
+    short = table(spark, "bid", 5_000, "price DECIMAL(8,2)")["price"].to_pylist()
+    assert short == [None if price >= 10**6 else price for price in native]
+    assert 0 < short.count(None) < len(short)
+    types = table(spark, "event", 500, "event_type DOUBLE")["event_type"].to_pylist()
+    assert types[:5] == [0.0, 1.0, 1.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -145,8 +164,9 @@ def test_a_running_stream_offers_what_is_due_by_the_clock(
     query = writer.start()
     progress = wait_for_progress(query, lambda p: p["batchId"] >= 2 and p["numInputRows"] > 0)
     query.stop()
-    (source,) = progress["sources"]
-    start, end = source["startOffset"], source["endOffset"]
+    start, end, latest = (
+        offset(progress, which) for which in ("startOffset", "endOffset", "latestOffset")
+    )
     assert start["since"] == end["since"]
     # The batch's bids are those among its events: 46 in 50, and at most one group more or less.
     assert abs(progress["numInputRows"] - (end["n"] - start["n"]) * 46 / 50) <= 46
@@ -155,25 +175,26 @@ def test_a_running_stream_offers_what_is_due_by_the_clock(
     ended = began + progress["durationMs"]["triggerExecution"] * 1_000
     assert (began - end["since"]) * 0.02 - 20 <= end["n"] <= (ended - end["since"]) * 0.02 + 20
     # Progress also reports what is due by now: the backlog.
-    assert source["latestOffset"]["n"] >= end["n"]
+    assert latest["n"] >= end["n"]
+
+
+def offset(progress: dict[str, Any], which: str) -> dict[str, int]:
+    """An offset of the only source; Spark reports it as JSON text."""
+    (source,) = progress["sources"]
+    found: dict[str, int] = json.loads(source[which] or '{"n": 0}')
+    return found
 
 
 def _micros(moment: str) -> int:
-    from datetime import datetime
-
     return round(datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() * 1e6)
 
 
-def test_a_bounded_stream_ends_while_the_query_goes_on(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_bounded_stream_ends_while_the_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     frame = stream(spark, "bid", "auction BIGINT", rate="100000", events="5000")
     writer = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path))
     query = writer.start()
-    last = wait_for_progress(
-        query, lambda p: (p["sources"][0]["endOffset"] or {"n": 0})["n"] == 5_000
-    )
-    assert last["sources"][0]["latestOffset"]["n"] == 5_000
+    last = wait_for_progress(query, lambda p: offset(p, "endOffset")["n"] == 5_000)
+    assert offset(last, "latestOffset")["n"] == 5_000
     query.processAllAvailable()
     assert sum(p["numInputRows"] for p in query.recentProgress) == 4_600
     query.stop()

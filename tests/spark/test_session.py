@@ -27,6 +27,10 @@ counts = bids.schema("auction BIGINT, price DOUBLE").load().groupBy().count()
 writer = counts.writeStream.outputMode("complete").format("memory").queryName("counts")
 writer.trigger(availableNow=True).option("checkpointLocation", sys.argv[1]).start().awaitTermination()
 (row,) = spark.table("counts").collect()
+running = bids.schema("auction BIGINT").load().writeStream.format("noop")
+running = running.option("checkpointLocation", sys.argv[1] + "-running").start()
+running.processAllAvailable()
+running.stop()
 answer = {
     "count": row[0],
     "origin": find_java().origin,

@@ -272,10 +272,10 @@ _QOS_ITEMS = st.one_of(
     st.builds(ast.QosFairness, fairness=AMOUNTS),
     st.builds(ast.QosCriticality, criticality=TEXT),
 )
-_QOS = st.builds(
+QOS = st.builds(
     ast.Qos, items=st.lists(_QOS_ITEMS, min_size=1, max_size=4, unique_by=type).map(tuple)
 )
-_SHED = st.builds(
+SHEDS = st.builds(
     ast.Shed,
     method=st.one_of(
         st.builds(ast.ShedNone),
@@ -299,7 +299,7 @@ _SHED = st.builds(
         st.builds(ast.ShedGoal, unit=st.sampled_from(["KBPS", "ROWS", "PERCENT"]), amount=AMOUNTS)
     ),
 )
-_RECOVER = st.builds(
+RECOVERS = st.builds(
     ast.Recover,
     method=st.one_of(
         st.builds(
@@ -323,8 +323,8 @@ def _policies(kinds: SearchStrategy) -> SearchStrategy:
     return st.lists(kinds, max_size=3, unique_by=kind).map(tuple)
 
 
-POLICIES = _policies(st.one_of(_QOS, _SHED, _RECOVER))
-STREAM_POLICIES = _policies(st.one_of(_SHED, _RECOVER))
+POLICIES = _policies(st.one_of(QOS, SHEDS, RECOVERS))
+STREAM_POLICIES = _policies(st.one_of(SHEDS, RECOVERS))
 
 # --- statements ----------------------------------------------------------------------------------
 

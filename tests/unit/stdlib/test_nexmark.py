@@ -271,7 +271,9 @@ def test_persons_and_auctions_look_like_the_benchmark() -> None:
 def test_delays_hit_their_share_of_events_and_their_length() -> None:
     config = replace(CONFIG, delay_probability=0.1, delay=3.0)
     picked = event_numbers(config, 0, MANY, BID)
-    late = micros_of(config, picked) - numbers(columns(config, BID, picked, ["dateTime"])["dateTime"])
+    late = micros_of(config, picked) - numbers(
+        columns(config, BID, picked, ["dateTime"])["dateTime"]
+    )
     assert_share(int((late > 0).sum()), len(late), 0.1)
     assert late.min() == 0
     assert 2_900_000 < late.max() < 3_000_000

@@ -1,0 +1,143 @@
+"""How fast the sources are, into a sink that keeps nothing; CSV and JSON against Spark's own readers.
+
+Run from the root of the repository::
+
+    python -m tests.benchmarks.sources [--rows 3000000] [--text-rows 1000000] [--repeat 5]
+
+Ends with 1 where ``nexmark`` or Parquet give less than 300,000 rows per second, or a text format
+reaches less than 0.95 of the throughput of Spark's reader on the same files with the same schema.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pyspark.sql import DataFrame, SparkSession
+
+from streamq.compiler.driver import compile_program
+from streamq.compiler.options import CompileOptions
+from streamq.runtime.spark.emit import EmitContext, build_frame
+from streamq.runtime.spark.session import create_session
+from tests.benchmarks.bids import DDL, write_bids
+from tests.benchmarks.measure import folder_size, print_races, run_race, run_stream
+
+WANTED_ROWS_PER_S = 300_000
+FILES = 12
+FILES_PER_BATCH = 4
+TEXT_FORMATS = ("csv", "json")
+
+ALL_COLUMNS = "auction, bidder, price, channel, url, dateTime, extra"
+NARROW = "auction, price, dateTime"
+
+
+def program(connector: str, select: str) -> str:
+    """A query that passes the columns on, over all columns of the stream."""
+    return f"""
+        CREATE STREAM bid ({DDL}, WATERMARK FOR dateTime AS dateTime - INTERVAL 4 SECONDS)
+        WITH ({connector});
+        CREATE SINK nowhere WITH (connector = 'noop');
+        INSERT INTO nowhere SELECT {select} FROM bid;
+    """
+
+
+def from_files(data_format: str) -> str:
+    return (
+        f"connector = 'file', format = '{data_format}', path = '{data_format}', "
+        f"max_files_per_trigger = {FILES_PER_BATCH}"
+    )
+
+
+def from_generator(events: int) -> str:
+    return f"connector = 'nexmark', table = 'bid', events = {events}"
+
+
+def compiled(spark: SparkSession, text: str, folder: Path) -> DataFrame:
+    plan = compile_program(text, CompileOptions(base_dir=str(folder))).require()
+    return build_frame(plan.queries[0], EmitContext(spark, plan.base_dir))
+
+
+def plain(spark: SparkSession, data_format: str, folder: Path) -> DataFrame:
+    """The files as Spark reads them by itself."""
+    reader = spark.readStream.schema(DDL).option("maxFilesPerTrigger", FILES_PER_BATCH)
+    if data_format == "csv":
+        reader = reader.option("header", True)
+    return reader.format(data_format).load(str(folder / data_format))
+
+
+def report_speed(
+    spark: SparkSession, name: str, rows: int, text: str, folder: Path, repeat: int
+) -> float:
+    """Prints and returns the best throughput, after a run to warm up."""
+    run_stream(spark, compiled(spark, text, folder), "append")
+    best = min(
+        run_stream(spark, compiled(spark, text, folder), "append").wall for _ in range(repeat)
+    )
+    print(f"{name:28}{rows / best:14,.0f} rows/s", flush=True)
+    return rows / best
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Throughput of the sources.")
+    parser.add_argument("--rows", type=int, default=3_000_000)
+    parser.add_argument("--text-rows", type=int, default=1_000_000)
+    parser.add_argument("--repeat", type=int, default=5)
+    options = parser.parse_args()
+    spark = create_session({"spark.master": "local[2]"}, app="streamq-benchmark")
+    with TemporaryDirectory(prefix="streamq-benchmark-") as scratch:
+        folder = Path(scratch)
+        speeds = _binary_sources(spark, folder, options.rows, options.repeat)
+        races = []
+        for data_format in TEXT_FORMATS:
+            rows = _write_text(spark, folder, data_format, options.text_rows)
+            text = program(from_files(data_format), ALL_COLUMNS)
+            races.append(run_race(
+                spark, f"{data_format}, all columns", rows, partial(compiled, spark, text, folder),
+                partial(plain, spark, data_format, folder), repeat=options.repeat,
+            ))
+            shutil.rmtree(folder / data_format)
+        good = print_races(races, "Spark's")
+    spark.stop()
+    slow = [name for name, speed in speeds.items() if speed < WANTED_ROWS_PER_S]
+    if slow:
+        print(f"below {WANTED_ROWS_PER_S:,} rows/s: {', '.join(slow)}", file=sys.stderr)
+    return 0 if good and not slow else 1
+
+
+def _binary_sources(
+    spark: SparkSession, folder: Path, rows: int, repeat: int
+) -> dict[str, float]:
+    speeds = {}
+    bids = rows * 46 // 50
+    for name, columns in (("all columns", ALL_COLUMNS), ("3 columns", NARROW)):
+        text = program(from_generator(rows), columns)
+        label = f"nexmark, {name}"
+        speeds[label] = report_speed(spark, label, bids, text, folder, repeat)
+    written = write_bids(folder / "parquet", rows, FILES)
+    for name, columns in (("all columns", ALL_COLUMNS), ("3 columns", NARROW)):
+        text = program(from_files("parquet"), columns)
+        label = f"parquet, {name}"
+        speeds[label] = report_speed(spark, label, written, text, folder, repeat)
+    shutil.rmtree(folder / "parquet")
+    return speeds
+
+
+def _write_text(spark: SparkSession, folder: Path, data_format: str, rows: int) -> int:
+    """The same bids as text, written by Spark from Parquet that is removed again."""
+    source = folder / "source"
+    written = write_bids(source, rows, FILES)
+    frame = spark.read.schema(DDL).parquet(str(source))
+    writer = frame.write.option("header", True) if data_format == "csv" else frame.write
+    writer.format(data_format).save(str(folder / data_format))
+    shutil.rmtree(source)
+    size = folder_size(folder / data_format) / 1e6
+    print(f"{written:,} bids as {data_format}, {size:,.0f} MB", flush=True)
+    return written
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
