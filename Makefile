@@ -23,9 +23,9 @@ $(STAMP): pyproject.toml constraints.txt
 	  { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@$(BIN)/python -c 'from streamq.runtime.spark.java import find_java; print("Java:", find_java().java)' \
-	  2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  -c constraints.txt -e '.[dev,java]'
+	@$(BIN)/python -c 'from streamq.runtime.spark.java import find_java; find_java()' 2>/dev/null || \
+	  { echo "No Java 17 or later was found: installing one with pip."; \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,java]'; }
 	@touch $(STAMP)
 
 demo: $(STAMP)

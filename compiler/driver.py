@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from streamq.compiler.binder.context import BindContext
@@ -17,11 +15,9 @@ from streamq.compiler.notices import PlanNotice
 from streamq.compiler.options import CompileOptions
 from streamq.compiler.passes.base import PassContext, TraceEntry, run_passes
 from streamq.compiler.passes.pipeline import PIPELINE
+from streamq.compiler.recursion import deep_recursion
 from streamq.dsl.diagnostics import CompileFailed, Diagnostic, DiagnosticSink, Severity
-from streamq.dsl.source import SourceFile, SourceMap
-
-RECURSION_LIMIT = 20_000
-"""Enough for expressions as deep as the parser allows; Python frames here cost no C stack."""
+from streamq.dsl.source import SourceFile, SourceMap, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +62,20 @@ def compile_program(
     options = options or CompileOptions()
     if isinstance(source, str):
         source = SourceFile("program.cql", source)
-    with _deep_recursion():
-        return _compile(source, options, read_text)
+    try:
+        with deep_recursion():
+            return _compile(source, options, read_text)
+    except RecursionError:
+        # Some releases of Python have a small stack of their own for calls through C.
+        return _too_deep(source)
+
+
+def _too_deep(source: SourceFile) -> CompileResult:
+    diagnostic = Diagnostic(
+        code="SQ0108", message="the program is nested too deeply", span=Span(source.name, 0, 0),
+        help="split long expressions and chains of queries, for instance with views",
+    )
+    return CompileResult(SourceMap({source.name: source}), (diagnostic,))
 
 
 def _compile(
@@ -92,13 +100,3 @@ def _compile(
         sources, sink.sorted(), logical, optimized, None if sink.has_errors else plan,
         tuple(passes.notices), trace,
     )
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    old = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(old, RECURSION_LIMIT))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(old)

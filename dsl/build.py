@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from streamq.dsl.ast import Duration, Ident
@@ -40,11 +40,17 @@ class Build:
 
     def decimal(self, token: Token) -> Decimal:
         """The value of a NUMBER; one too long or too large for any use is reported as 0."""
-        value = Decimal(token.text) if len(token.text) <= MAX_DIGITS else None
-        if value is None or value.adjusted() > 300 or value.adjusted() < -300:
-            self.report(
-                "SQ0107", f"number out of range: `{shorten(token.text)}`", self.span_of(token)
-            )
+        try:
+            value = Decimal(token.text)
+        except InvalidOperation:  # An exponent beyond all bounds.
+            value = Decimal("Infinity")
+        if (
+            len(token.text) > MAX_DIGITS
+            or not -300 <= value.adjusted() <= 300
+            or value.is_infinite()
+        ):
+            message = f"number out of range: `{shorten(token.text)}`"
+            self.report("SQ0107", message, self.span_of(token))
             return Decimal(0)
         return value
 

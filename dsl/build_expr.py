@@ -30,6 +30,7 @@ from streamq.dsl.types import (
 from streamq.dsl.words import UNITS
 
 _INTERVAL_PART = re.compile(r"\s*([+-]?\s*[0-9]+(?:\.[0-9]+)?)\s*([^\W\d_]*)\s*,?")
+_SHORT = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)(\w*)")
 _LONG_UNITS = [unit.lower() for unit in UNITS if len(unit) > 2]
 
 # --- numbers and lengths of time -----------------------------------------------------------------
@@ -60,11 +61,11 @@ def duration(
 
 
 def short_duration(b: Build, span: Span, minus: Token | None, token: Token) -> ast.Duration:
-    digits = token.text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
-    unit = token.text[len(digits) :].upper()
-    # A wrong unit was reported when the token was read.
+    digits, unit = _SHORT.findall(token.text)[0]
     number = Token("NUMBER", digits, token.start, token.start + len(digits))
-    return b.duration(signed(b, span, minus, number), unit if unit in UNITS else "SECOND", span)
+    # A wrong unit was reported when the token was read.
+    name = unit.upper() if unit.upper() in UNITS else "SECOND"
+    return b.duration(signed(b, span, minus, number), name, span)
 
 
 def text_duration(b: Build, span: Span, text: Token, unit: Token | None) -> ast.Duration:

@@ -15,10 +15,14 @@ from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.lexer import Token
 from streamq.dsl.source import Span
 from streamq.dsl.tables import ABSENT, END, ParseTables, Rule
+from streamq.dsl.types import Type
 from streamq.dsl.words import CALLABLE, FOLLOWED_BY, RESERVED, UNITS
 
 MAX_DEPTH = 1_000
 """Deepest nesting of AST nodes; parentheses alone make no node."""
+
+MAX_TYPE_DEPTH = 100
+"""Deepest nesting of types in types."""
 
 MAX_STACK = 50_000
 """Most symbols that may wait for their end, parentheses included."""
@@ -169,17 +173,19 @@ class Machine:
     def _reduce(self, rule: Rule, action: Action | None) -> None:
         """Replaces the last symbols by the one that the rule makes of them."""
         entries, size = self._entries, rule.size
+        parts = entries[-size:] if size else []
         if size:
-            parts = entries[-size:]
             del entries[-size:], self._states[-size:]
-            start, end, depth = parts[0][1], parts[-1][2], parts[0][3]
+            _, start, _, depth = parts[0]
+            end = parts[-1][2]
             for part in parts:
-                depth = max(depth, part[3])
+                if part[3] > depth:
+                    depth = part[3]
         else:
-            parts = []
             start = end = entries[-1][2] if entries else 0
             depth = 0
-        children = _children(rule, parts)
+        plain = rule.is_plain
+        children = [parts[pick][0] for pick in rule.picks] if plain else _children(rule, parts)
         if action is None:
             value = children[0] if rule.action is None else children
         elif action is tuple_of:
@@ -187,17 +193,19 @@ class Machine:
         else:
             span = Span(self._build.file, start, end)
             value = action(self._build, span, *children)
-            if isinstance(value, Node) and value.span is span:
-                depth += 1
+            if isinstance(value, Node):
+                depth += value.span is span
                 if depth > MAX_DEPTH:
                     raise Abort(_too_deep(span, MAX_DEPTH))
+            elif isinstance(value, Type):
+                depth += 1
+                if depth > MAX_TYPE_DEPTH:
+                    raise Abort(_too_deep(span, MAX_TYPE_DEPTH))
         entries.append((value, start, end, depth))
 
 
 def _children(rule: Rule, parts: list[Entry]) -> list[Any]:
     """The values of the parts that matter, with None for absent ones and lists spliced in."""
-    if rule.is_plain:
-        return [parts[pick][0] for pick in rule.picks]
     children: list[Any] = []
     for pick in rule.picks:
         if pick == ABSENT:

@@ -91,7 +91,7 @@ class LiveListener(_Views):
         self._live.stop()
 
     def preparing(self) -> None:
-        self._live.update(Text("starting Spark …", style="dim"))
+        self._live.update(Text("starting Spark …", style="dim"), refresh=True)
 
     def rows(self, rows: ResultRows) -> None:
         self._live.console.print(rows_table(rows))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,7 +16,7 @@ from streamq.runtime.parquet_footer import read_columns
 SAMPLE_LINES = 1_000
 """JSON lines looked at; a column that no line of a longer file shows may still come later."""
 
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+_MODULES = {".gz": "gzip", ".bz2": "bz2"}
 _PACKED = frozenset({".zst", ".lz4", ".snappy", ".deflate", ".xz", ".zip"})
 
 
@@ -61,7 +60,7 @@ def columns_of(
 
 
 def _open(file: Path, options: Mapping[str, str | int | float | bool]) -> IO[str]:
-    opener = _OPENERS.get(file.suffix, open)
+    opener = import_module(_MODULES.get(file.suffix, "io")).open
     encoding = str(options.get("encoding") or "utf-8-sig")
     stream: IO[str] = opener(file, "rt", encoding=encoding, errors="replace", newline="")
     return stream

@@ -71,7 +71,7 @@ def _known(node: ast.Call, args: tuple[Expr, ...]) -> tuple[Arg, ...]:
 
 
 def _is_constant(bound: Expr) -> bool:
-    return not any(isinstance(e, ir.Column | ir.AggCall | ir.Quality) for e in ir.walk(bound))
+    return not any(isinstance(e, ir.Column | ir.AggCall | ir.Quality | ir.Udf) for e in ir.walk(bound))
 
 
 def _nullable(spec: FunctionSpec, args: tuple[Expr, ...]) -> bool:

@@ -25,19 +25,21 @@ class BindContext:
     """Collects errors while binding goes on, and refusals that only stop the lowering.
 
     ``file``: the program's own file. ``used``: declarations that something reads, as (name space,
-    folded name).
+    folded name). ``errors``: how many calls of ``error`` there were.
     """
 
     sink: DiagnosticSink
     file: str = ""
     refusals: list[Diagnostic] = field(default_factory=list)
     used: set[tuple[str, str]] = field(default_factory=set)
+    errors: int = 0
 
     def error(
         self, code: str, message: str, span: Span, *, label: str = "", help: str = "",
         notes: tuple[str, ...] = (), labels: tuple[Label, ...] = (),
     ) -> Expr:
         """Reports an error and gives an expression of unknown type to go on with."""
+        self.errors += 1
         self.sink.add(Diagnostic(
             code=code, message=message, span=span, label=label, help=help, notes=notes,
             labels=labels,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from streamq.compiler.binder.catalog import Catalog, Source, identity, with_watermark
 from streamq.compiler.binder.context import RESERVED_PREFIX, BindContext, is_unknown, unknown
 from streamq.compiler.binder.expressions import ExpressionBinder
+from streamq.compiler.binder.outputs import csv_holds
 from streamq.compiler.binder.policy import check_source_policies
 from streamq.compiler.binder.policy_columns import Readable, check_policy_columns
 from streamq.compiler.binder.relations import reject_aggregates
@@ -121,8 +122,8 @@ def _computed(
             if not converts_silently(bound.type, column.type):
                 bound = context.error(
                     "SQ0301",
-                    f"`{column.name.text}` is declared {column.type}, its expression is a "
-                    f"{bound.type}", column.computed.span, help="write a CAST",
+                    f"`{column.name.text}` is declared {column.type}, its expression is "
+                    f"{with_article(bound.type)}", column.computed.span, help="write a CAST",
                 )
             else:
                 bound = binder.coerce(bound, column.type)
@@ -226,12 +227,19 @@ def _check_generated(
     node: ast.CreateStream | ast.CreateTable, spec: ConnectorSpec,
     options: tuple[tuple[str, lg.OptionValue], ...], context: BindContext,
 ) -> None:
-    """Columns over a generator are what it generates, perhaps fewer and wider."""
+    """Columns over a generator are what it generates, perhaps fewer and wider; csv has plain ones."""
     columns = [c for c in node.columns if c.computed is None and c.type is not None]
     places = {c.name.text: c.span for c in columns}
     declared = [(c.name.text, c.type) for c in columns if c.type is not None]
     for problem in match_columns(spec, dict(options), declared)[1]:
         context.error(problem.code, problem.message, places[problem.key], help=problem.help)
+    if dict(options).get("format") == "csv":
+        for name, type_ in declared:
+            if not csv_holds(type_):
+                context.error(
+                    "SQ0707", f"a csv file cannot hold `{name}`, which is {with_article(type_)}",
+                    places[name], help="declare it STRING, and take it apart with FROM_JSON or SPLIT",
+                )
 
 
 def declare_sink(node: ast.CreateSink, catalog: Catalog, context: BindContext) -> None:

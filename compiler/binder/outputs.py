@@ -6,7 +6,7 @@ from streamq.compiler.binder.context import BindContext
 from streamq.compiler.ir.logical import Field, SinkDecl
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.source import Span
-from streamq.dsl.types import BINARY, INTERVAL, Array, Map, Struct, Type
+from streamq.dsl.types import BINARY, Array, Map, Struct, Type, with_article
 
 
 def check_output(
@@ -16,25 +16,27 @@ def check_output(
     if sink.connector != "file":
         return
     options = dict(sink.options)
-    _check_partitions(schema, str(options.get("partition_by", "")), sink, span, context)
+    names = [n.strip() for n in str(options.get("partition_by", "")).split(",") if n.strip()]
+    _check_partitions(schema, names, sink, span, context)
     if options.get("format") == "csv":
+        folders = {n.casefold() for n in names}
         for column in schema:
-            if not csv_holds(column.type):
+            if column.name.casefold() not in folders and not csv_holds(column.type):
                 context.error(
-                    "SQ0502", f"a csv file cannot hold `{column.name}`, which is {column.type}", span,
+                    "SQ0502", f"a csv file cannot hold `{column.name}`, which is "
+                    f"{with_article(column.type)}", span,
                     label="writes csv", help="use format 'json', or select parts of the column",
                 )
 
 
 def csv_holds(t: Type) -> bool:
-    """True where a value of the type is one field of a line."""
-    return not isinstance(t, Array | Map | Struct) and t not in (BINARY, INTERVAL)
+    """True where a value of the type is one field of a line, and is read back as what it was."""
+    return not isinstance(t, Array | Map | Struct) and t != BINARY
 
 
 def _check_partitions(
-    schema: tuple[Field, ...], listed: str, sink: SinkDecl, span: Span, context: BindContext
+    schema: tuple[Field, ...], names: list[str], sink: SinkDecl, span: Span, context: BindContext
 ) -> None:
-    names = [n.strip() for n in listed.split(",") if n.strip()]
     known = {f.name.casefold(): f for f in schema}
     for name in names:
         column = known.get(name.casefold())
@@ -46,7 +48,8 @@ def _check_partitions(
             )
         elif isinstance(column.type, Array | Map | Struct):
             context.error(
-                "SQ0502", f"`{name}` is {column.type}, which cannot name a folder", span,
+                "SQ0502", f"`{name}` is {with_article(column.type)}, which cannot name a folder",
+                span,
                 help="partition by a column of plain values",
             )
     if names and {n.casefold() for n in names} >= known.keys():

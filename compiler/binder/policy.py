@@ -17,29 +17,35 @@ _RECOVER_NAMES = {
 
 
 def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
-    """Reports values out of range; clauses that cannot be run yet become refusals."""
+    """Reports values out of range; right clauses that cannot be run yet become refusals."""
     for policy in policies:
+        before = context.errors
         match policy:
             case ast.Qos():
                 for item in policy.items:
+                    before = context.errors
                     _check_qos(item, context)
-                    name = type(item).__name__.removeprefix("Qos").upper()
-                    _refuse(context, f"QOS {name}", item.span)
+                    if context.errors == before:
+                        name = type(item).__name__.removeprefix("Qos").upper()
+                        _refuse(context, f"QOS {name}", item.span)
             case ast.Shed():
                 _check_shed(policy, context)
-                _refuse_shed(policy, context)
+                _check_utility(policy, policies, context)
+                if context.errors == before:
+                    _refuse_shed(policy, context)
             case ast.Recover():
                 _check_recover(policy, context)
-                name = type(policy.method).__name__.removeprefix("Recover").upper()
-                _refuse(context, f"RECOVER {_RECOVER_NAMES.get(name, name)}", policy.span)
+                if context.errors == before:
+                    name = type(policy.method).__name__.removeprefix("Recover").upper()
+                    _refuse(context, f"RECOVER {_RECOVER_NAMES.get(name, name)}", policy.span)
             case _:
                 raise TypeError(f"not a policy: {type(policy).__name__}")
-    _check_utility(policies, context)
 
 
 def check_source_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
     """Policies of a CREATE STREAM: their values are checked, none of them can be run yet."""
     for policy in policies:
+        before = context.errors
         match policy:
             case ast.Shed():
                 _check_shed(policy, context)
@@ -47,8 +53,9 @@ def check_source_policies(policies: tuple[ast.Policy, ...], context: BindContext
                 _check_recover(policy, context)
             case _:
                 raise TypeError(f"not a policy of a stream: {type(policy).__name__}")
-        _refuse(context, "a policy of the stream itself", policy.span,
-                "put SHED RANDOM BY n PERCENT on the query instead")
+        if context.errors == before:
+            _refuse(context, "a policy of the stream itself", policy.span,
+                    "put SHED RANDOM BY n PERCENT on the query instead")
 
 
 def _refuse(context: BindContext, what: str, span: Span, help_: str = "") -> None:
@@ -166,14 +173,15 @@ def _check_recover(policy: ast.Recover, context: BindContext) -> None:
             raise TypeError(f"not a method of recovery: {type(method).__name__}")
 
 
-def _check_utility(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
+def _check_utility(
+    policy: ast.Shed, policies: tuple[ast.Policy, ...], context: BindContext
+) -> None:
     """SHED BY UTILITY needs a QOS UTILITY to go by."""
     items = [i for p in policies if isinstance(p, ast.Qos) for i in p.items]
-    if any(isinstance(i, ast.QosUtility) for i in items):
+    if not isinstance(policy.method, ast.ShedByUtility):
         return
-    for policy in policies:
-        if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedByUtility):
-            context.error(
-                "SQ0602", "SHED BY UTILITY without a QOS UTILITY", policy.method.span,
-                help="say what a row is worth: QOS UTILITY CASE WHEN … THEN 1 ELSE 0.25 END",
-            )
+    if not any(isinstance(i, ast.QosUtility) for i in items):
+        context.error(
+            "SQ0602", "SHED BY UTILITY without a QOS UTILITY", policy.method.span,
+            help="say what a row is worth: QOS UTILITY CASE WHEN … THEN 1 ELSE 0.25 END",
+        )

@@ -14,7 +14,8 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic, Label
-from streamq.dsl.types import common_type
+from streamq.dsl.source import Span
+from streamq.dsl.types import common_type, with_article
 
 
 def bind_query(query: ast.Query, env: Environment, *, outermost: bool = False) -> lg.Logical:
@@ -114,7 +115,7 @@ def _set_operation(node: ast.SetOp, env: Environment) -> lg.Logical:
             code="SQ0501", message=f"{node.op} cannot be run yet", span=node.span,
             help="for streams, a LEFT JOIN with `… IS NULL` finds what has no counterpart",
         ))
-    aligned = _align(plans, node, env)
+    aligned = _align(plans, [b.span for b in branches], node, env)
     union: lg.Logical = lg.Union(aligned, owner=env.owner, origin=node.span)
     if not node.all:
         union = lg.Distinct(union, owner=env.owner, origin=node.span)
@@ -135,7 +136,7 @@ def _flatten(node: ast.SetOp) -> list[ast.SetExpr]:
 
 
 def _align(
-    plans: list[lg.Logical], node: ast.SetOp, env: Environment
+    plans: list[lg.Logical], spans: list[Span], node: ast.SetOp, env: Environment
 ) -> tuple[lg.Logical, ...]:
     """All branches with the first one's names and the common types."""
     binder = ExpressionBinder(Scope(()), env.context, {})
@@ -143,7 +144,7 @@ def _align(
     types = []
     for column in columns:
         common = column[0].type
-        for f in column[1:]:
+        for f, span in zip(column[1:], spans[1:], strict=True):
             if UNKNOWN in (common, f.type):
                 continue
             wider = common_type(common, f.type)
@@ -151,7 +152,7 @@ def _align(
                 env.context.error(
                     "SQ0305",
                     f"{node.op} mixes {common} and {f.type} in column `{column[0].name}`",
-                    node.span, help="write a CAST on one side",
+                    span, label=f"{with_article(f.type)} here", help="write a CAST on one side",
                 )
                 break
             common = wider

@@ -159,7 +159,17 @@ def _bind_join(item: ast.Join, env: Environment) -> tuple[lg.Logical, list[Entry
         reject_aggregates(condition, "ON", env.context)
     kind = JoinKind.INNER if item.kind is JoinKind.CROSS else item.kind
     plan = lg.Join(left, right, kind, condition, owner=env.owner, origin=item.span)
+    if kind in (JoinKind.RIGHT, JoinKind.FULL):
+        left_entries = [_nullable(e) for e in left_entries]
+    if kind in (JoinKind.LEFT, JoinKind.FULL):
+        right_entries = [_nullable(e) for e in right_entries]
     return plan, [*left_entries, *right_entries]
+
+
+def _nullable(entry: Entry) -> Entry:
+    """The columns of a side whose rows may be missing."""
+    columns = tuple((name, replace(field, nullable=True)) for name, field in entry.columns)
+    return replace(entry, columns=columns)
 
 
 def _using(

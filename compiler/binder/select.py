@@ -168,7 +168,7 @@ def bind_select(node: ast.Select, env: Environment) -> Block:
     )
     if grouped:
         _group(node, block, having, env)
-    elif having is not None:
+    elif having is not None and not is_unknown(having, *(e for _, e, _ in items)):
         env.context.error(
             "SQ0409", "HAVING filters groups, and this query has none", having.origin,
             help="use WHERE for single rows",

@@ -15,6 +15,7 @@ from streamq.compiler.explain.model import (
 )
 from streamq.compiler.explain.pyspark_source import to_pyspark
 from streamq.compiler.explain.text import to_text
+from streamq.compiler.recursion import deep_recursion
 
 
 class ExplainUnavailable(Exception):
@@ -35,9 +36,14 @@ def render(
         raise ValueError(f"unknown format '{format}', use one of {', '.join(FORMATS)}")
     if result.logical is None or (stage in ("physical", "spark") and result.plan is None):
         raise ExplainUnavailable(stage)
+    if stage == "spark" and format != "text":
+        raise ValueError("stage 'spark' is a program: its only format is text")
+    with deep_recursion():
+        return _render(result, stage, format, query)
+
+
+def _render(result: CompileResult, stage: str, format: str, query: str | None) -> str:
     if stage == "spark":
-        if format != "text":
-            raise ValueError("stage 'spark' is a program: its only format is text")
         assert result.plan is not None
         return to_pyspark(result.plan)
     model = physical_model(result) if stage == "physical" else logical_model(result, stage)

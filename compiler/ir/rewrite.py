@@ -60,8 +60,8 @@ def walk(node: lg.Logical) -> Iterator[lg.Logical]:
 MAX_OPERATORS = 20_000
 """Operators of one query, shared ones counted wherever they are read."""
 
-MAX_LEVELS = 1_000
-"""Operators above one another."""
+MAX_LEVELS = 250
+"""Operators above one another; what runs a plan recurses into it too."""
 
 
 def check_size(root: lg.Logical, span: Span) -> None:

@@ -10,6 +10,7 @@ from streamq.compiler.ir.logical import LogicalPlan
 from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.ir.verify import verify
 from streamq.compiler.notices import PlanNotice
+from streamq.compiler.recursion import deep_recursion
 
 
 @dataclass
@@ -42,7 +43,10 @@ class TraceEntry:
         """Whether the pass did anything; compares whole plans, so only those who show it ask."""
         if self.before is self.plan:
             return False
-        return self.before != self.plan or _operators(self.before) != _operators(self.plan)
+        with deep_recursion():
+            if self.before != self.plan:
+                return True
+        return _operators(self.before) != _operators(self.plan)
 
 
 def _operators(plan: LogicalPlan) -> int:

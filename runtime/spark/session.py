@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from streamq.runtime.spark.class_archive import use_flags
 from streamq.runtime.spark.java import JavaHome, find_java
+from streamq.runtime.spark.spark_home import spark_home
 
 Setting = str | int | float | bool
 
@@ -100,11 +101,12 @@ def create_session(
     builder = SparkSession.builder.appName(app)
     for key, value in resolve_settings(chosen, flags, fast_start=fast_start).items():
         builder = builder.config(key, value)
+    python = os.environ.get("PYSPARK_PYTHON") or sys.executable
+    package = Path(pyspark.__file__).parent
     with _environment(
         JAVA_HOME=str(home.home),
-        PYSPARK_PYTHON=os.environ.get("PYSPARK_PYTHON") or sys.executable,
-        # Spares Spark's scripts the search by another Python, and the wrong answer it may give.
-        SPARK_HOME=str(Path(pyspark.__file__).parent),
+        PYSPARK_PYTHON=python,
+        SPARK_HOME=str(spark_home(package, own_interpreter=python == sys.executable)),
         SPARK_LOCAL_IP=LOOPBACK,
     ):
         return builder.getOrCreate()

@@ -13,6 +13,7 @@ from streamq.dsl.diagnostics import Diagnostic, Label, Severity
 from streamq.dsl.source import NO_SPAN, SourceFile, SourceMap, Span
 from streamq.runtime.console import (
     JsonListener,
+    LiveListener,
     PlainListener,
     progress_table,
     rows_table,
@@ -196,6 +197,20 @@ def test_progress_and_summary_hold_the_numbers() -> None:
         "watermark 2024-01-01\n"
         "00:00:04"
     )
+
+
+def test_a_terminal_gets_rows_above_a_table_that_is_redrawn() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=100, force_terminal=True, color_system=None)
+    with LiveListener(console) as listener:
+        listener.preparing()
+        listener.started(("hot",))
+        listener.sample(SAMPLE, QueryTotals("hot").plus(SAMPLE))
+        listener.rows(ROWS)
+        listener.tick(7.4)
+    text = out.getvalue()
+    assert text.index("starting Spark") < text.index("2 of 480 rows") < text.index("Ctrl-C stops")
+    assert "watermark" in text
 
 
 def test_a_pipe_gets_a_line_every_few_seconds() -> None:

@@ -40,6 +40,8 @@ def generate(page: Page, name: str, args: list[str]) -> str:
             return _files(room)
         case "passes", []:
             return _passes(_compiled(page, "program"))
+        case "file", [path, language]:
+            return _fenced((ROOT / path).read_text(encoding="utf-8"), language)
         case "syntax-tree", []:
             return _fenced(_syntax_tree(named_block(page, "program").text))
         case "explain", [stage]:

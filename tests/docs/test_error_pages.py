@@ -18,6 +18,7 @@ from tests.docs.programs import codes_of, compile_in, told
 ERRORS = DOCS / "errors"
 
 TOLD_IN_WORDS = {
+    "SQ0005": "takes binary data or a long text; `test_text_that_is_no_program` makes one",
     "SQ0108": "takes more than a thousand nested nodes; `test_deep_nesting` makes one",
     "SQ0801": "happens inside Spark while a query runs",
     "SQ0802": "needs a machine without Java",
@@ -87,3 +88,8 @@ def test_deep_nesting(tmp_path: Path) -> None:
     deep = "NOT " * 2_000 + "value > 0"
     result, found = compile_in(tmp_path, f"{stream} SELECT value FROM t WHERE {deep};")
     assert codes_of(found) == ["SQ0108"], told(result, found)
+
+
+def test_text_that_is_no_program(tmp_path: Path) -> None:
+    result, found = compile_in(tmp_path, "│ 1000 │ 4711 │\n" * 500)
+    assert codes_of(found) == ["SQ0005"], told(result, found)

@@ -44,8 +44,16 @@ def _key(row: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Timestamps without their zone, which is UTC on both sides."""
-    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+    """Timestamps, also inside arrays and structs, without their zone, which is UTC on both sides."""
+    match value:
+        case datetime():
+            return value.replace(tzinfo=None)
+        case list():
+            return [_plain(v) for v in value]
+        case dict():
+            return {k: _plain(v) for k, v in value.items()}
+        case _:
+            return value
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 
 FILES, ROWS = 12, 50
-DEADLINE_S = 240.0
+DEADLINE_S = 600.0
 
 PROGRAM = """\
 CREATE STREAM numbers (n BIGINT, ts TIMESTAMP, WATERMARK FOR ts)
@@ -110,6 +110,16 @@ def rows_of(folder: Path, sink: str) -> list[dict[str, object]]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
+def kill_after(batches: int, folder: Path, run: subprocess.Popen[str]) -> None:
+    """Kills a run once its sink has that many batches, and waits until nothing of it is left."""
+    wait_until(lambda: committed(folder, "out") >= batches, f"batch {batches}")
+    below = children(run.pid)
+    os.kill(run.pid, signal.SIGKILL)
+    finish(run)
+    # The JVM ends when it notices that its parent is gone; a user is slower than that.
+    wait_until(lambda: all(gone(pid) for pid in below), "the end of the JVM")
+
+
 def leave_unfinished(output: Path) -> None:
     """A file as a batch leaves it that is killed between writing its rows and counting them."""
     (output / f"part-00000-{uuid4()}-c000.json").write_text('{"n": 0}\n')
@@ -120,13 +130,7 @@ def test_killed_in_the_middle_every_row_counts_exactly_once(
     folder: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
     for batches in (2, 5):
-        run = start("--quiet")
-        wait_until(lambda: committed(folder, "out") >= batches, f"batch {batches}")
-        below = children(run.pid)
-        os.kill(run.pid, signal.SIGKILL)
-        finish(run)
-        # The JVM ends when it notices that its parent is gone; a user is slower than that.
-        wait_until(lambda: all(gone(pid) for pid in below), "the end of the JVM")
+        kill_after(batches, folder, start("--quiet"))
         assert committed(folder, "out") < FILES
         leave_unfinished(folder / "out")
 

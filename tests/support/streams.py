@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
+
 from streamq.compiler.driver import compile_program
 from streamq.compiler.ir.physical import PhysicalQuery
 from streamq.compiler.options import CompileOptions

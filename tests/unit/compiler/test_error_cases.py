@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.support.cases import ErrorCase, compare, compile_case, load_error_cases
 
 import streamq.compiler
 import streamq.dsl
 import streamq.stdlib
+from tests.support.cases import ErrorCase, compare, compile_case, load_error_cases
 
 CASES = load_error_cases()
 ELSEWHERE = {

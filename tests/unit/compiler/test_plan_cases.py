@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.support.cases import CaseError, YamlCase, compile_yaml, load_yaml, record, show
 
 from streamq.compiler.driver import CompileResult
 from streamq.compiler.explain import render
 from streamq.compiler.explain.model import STAGES
 from streamq.compiler.ir.logical import LogicalPlan
 from streamq.compiler.passes.pipeline import PIPELINE
+from tests.support.cases import CaseError, YamlCase, compile_yaml, load_yaml, record, show
 
 PLANS = load_yaml(
     "plans",
