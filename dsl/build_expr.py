@@ -31,6 +31,7 @@ from streamq.dsl.words import UNITS
 
 _INTERVAL_PART = re.compile(r"\s*([+-]?\s*[0-9]+(?:\.[0-9]+)?)\s*([^\W\d_]*)\s*,?")
 _SHORT = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)(\w*)")
+_STREAM_OPERATORS = frozenset({"ISTREAM", "DSTREAM", "RSTREAM"})
 _LONG_UNITS = [unit.lower() for unit in UNITS if len(unit) > 2]
 
 # --- numbers and lengths of time -----------------------------------------------------------------
@@ -258,6 +259,13 @@ def call(
     args: tuple[ast.Expr, ...] | None,
     filter: ast.Expr | None,
 ) -> ast.Expr:
+    if name.text.upper() in _STREAM_OPERATORS:
+        b.report(
+            "SQ0101",
+            f"unexpected `{name.text}`, expected a function",
+            b.span_of(name),
+            f"write SELECT {name.text}(a, b) FROM … or {name.text}(SELECT a, b FROM …)",
+        )
     return ast.Call(name=b.ident(name), args=args or (), filter=filter, span=span)
 
 

@@ -176,11 +176,8 @@ class Machine:
         parts = entries[-size:] if size else []
         if size:
             del entries[-size:], self._states[-size:]
-            _, start, _, depth = parts[0]
-            end = parts[-1][2]
-            for part in parts:
-                if part[3] > depth:
-                    depth = part[3]
+            start, end = parts[0][1], parts[-1][2]
+            depth = max([part[3] for part in parts])
         else:
             start = end = entries[-1][2] if entries else 0
             depth = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any, cast
 
 from streamq.dsl import ast
@@ -54,10 +55,11 @@ def parse_program(source: SourceFile, sink: DiagnosticSink) -> ast.Program:
             errors = [o for o in outcomes if isinstance(o, Diagnostic)]
             # Where a token was left out the rest of the statement means little.
             if errors and not _any_in(lexed.errors, stretch):
-                sink.extend(errors)
-                wrong += 1
-                if wrong == MAX_ERRORS or (wrong == MAX_HOPELESS and not statements):
-                    sink.add(_given_up(errors[-1], wrong))
+                sink.extend(errors[:MAX_ERRORS])
+                wrong += len(errors)
+                hopeless = wrong >= MAX_HOPELESS and not statements
+                if hopeless or wrong >= MAX_ERRORS:
+                    sink.add(_given_up(errors[-1], hopeless))
                     break
     whole = Span(source.name, 0, len(source.text))
     return ast.Program(statements=tuple(statements), span=whole)
@@ -88,7 +90,7 @@ def _parse_statements(tokens: list[Token], build: Build) -> list[ast.Statement |
         outcomes.append(outcome)
         if not isinstance(outcome, Diagnostic) or outcome.help != MISSING_SEMICOLON:
             return outcomes
-        tokens = [token for token in tokens if token.start >= outcome.span.start]
+        tokens = tokens[bisect_left(tokens, outcome.span.start, key=attrgetter("start")) :]
 
 
 def parse_expression(text: str) -> ast.Expr:
@@ -132,9 +134,10 @@ def _parse(tokens: Sequence[Token], start: str, build: Build) -> Any:
         return abort.diagnostic
 
 
-def _given_up(last: Diagnostic, count: int) -> Diagnostic:
-    return Diagnostic(
-        "SQ0005",
-        f"text is not a program: {count} statements have syntax errors, the rest was not read",
-        last.span,
-    )
+def _given_up(last: Diagnostic, hopeless: bool) -> Diagnostic:
+    """What is said when the rest of a text is not read."""
+    if hopeless:
+        message = "text is not a program: no statement of it could be read so far"
+        return Diagnostic("SQ0005", message, last.span)
+    message = "too many syntax errors: the rest of the file was not read"
+    return Diagnostic("SQ0101", message, last.span)

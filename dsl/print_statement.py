@@ -22,7 +22,7 @@ def statement_doc(node: ast.Node, docs: Docs) -> Doc | None:
             head = words("CREATE VIEW", docs[name], docs.list(columns) if columns else None, "AS")
             return (head, Indent((HARD, docs[query])))
         case ast.CreateSink(name=name, options=options):
-            return joined([("CREATE SINK ", docs[name]), *_with(options, docs)], LINE)
+            return joined([("CREATE SINK ", docs[name]), *_with(options, docs)], HARD)
         case ast.CreateFunction():
             return _function(node, docs)
         case ast.CreateQuery():

@@ -34,7 +34,7 @@ _THINGS: tuple[tuple[frozenset[str], frozenset[str], str], ...] = (
     (
         frozenset({"SELECT", "NAME"}),
         _QUERY_START | {"NAME", "ALL"},
-        "a query, the name of a stream",
+        "a query or the name of a stream",
     ),
     (frozenset({"SELECT", "ISTREAM"}), _QUERY_START, "a query"),
     (
@@ -84,6 +84,8 @@ _LONGER = {"GROUP": "GROUP BY", "ORDER": "ORDER BY", "PARTITION": "PARTITION BY"
 _CLAUSES = (
     "FROM WHERE GROUP HAVING JOIN UNION EXCEPT INTERSECT ORDER LIMIT QOS SHED RECOVER WITH".split()
 )
+_POLICIES = frozenset({"QOS", "SHED", "RECOVER"})
+_AFTER_NAMES = frozenset("FROM AS AND OR IS IN LIKE BETWEEN ASC DESC".split())
 _ALIKE = 0.7
 _MAX_SHOWN = 7
 _ORDER = "SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, then QOS, SHED, RECOVER"
@@ -170,13 +172,25 @@ def _help(tokens: Sequence[Token], index: int, acceptable: frozenset[str]) -> st
         return ""
     if END in acceptable and word in ("CREATE", "INSERT"):
         return MISSING_SEMICOLON
+    if word in RESERVED and "NAME" in acceptable and _meant_as_name(tokens, index, acceptable):
+        return f'`{token.text}` is a reserved word: as a name it needs quotes, "{token.text}"'
     if word in _CLAUSES and index and tokens[index - 1].kind == ",":
         return "take away the comma before it"
+    if word in _POLICIES and not acceptable & _POLICIES:
+        return "QOS, SHED and RECOVER belong to CREATE QUERY, INSERT INTO or a query on its own"
     if word in _CLAUSES and END in acceptable:
         return "clauses come once, in this order: " + _ORDER
-    if word in RESERVED and "NAME" in acceptable and not acceptable & {"NUMBER", "SELECT"}:
-        return f'`{token.text}` is a reserved word: as a name it needs quotes, "{token.text}"'
     return f"text needs single quotes: '{token.text}'" if wants_text else ""
+
+
+def _meant_as_name(tokens: Sequence[Token], index: int, acceptable: frozenset[str]) -> bool:
+    """True where only a name can stand, or what follows the word usually follows a name."""
+    if not acceptable & {"NUMBER", "SELECT"}:
+        return "AS" not in acceptable
+    following = tokens[index + 1] if index + 1 < len(tokens) else None
+    if following is None or following.kind in ("STRING", "NUMBER", "NAME", "DURATION", "("):
+        return False
+    return following.kind != "WORD" or following.text.upper() in _AFTER_NAMES
 
 
 def _closest(token: Token, acceptable: frozenset[str]) -> str | None:

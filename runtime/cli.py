@@ -133,7 +133,7 @@ def run(args: Arguments) -> int:
     """Runs queries on Spark and shows results and progress."""
     from streamq.runtime.run import RunOptions
 
-    program = _load(args.file)
+    program = _load_as_json(args.file) if args.json else _load(args.file)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
     plan = _with_settings(program.result.require(), args.settings)
@@ -251,6 +251,19 @@ def _load(name: str) -> Loaded:
 
     program = load_program(name)
     _show(program.diagnostics, program.sources)
+    return program
+
+
+def _load_as_json(name: str) -> Loaded:
+    """The same for ``run --json``, which prints nothing but JSON lines."""
+    import json
+
+    from streamq.runtime.programs import load_program
+
+    program = load_program(name)
+    for diagnostic in program.diagnostics:
+        record = {"type": "diagnostic", **diagnostic.to_dict(program.sources)}
+        print(json.dumps(record, ensure_ascii=False))
     return program
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any

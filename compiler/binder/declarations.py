@@ -55,7 +55,10 @@ def declare_source(
         columns |= {n.casefold(): (n, e.type) for n, e in computed}
         event_time = _event_time(node.watermark, columns, context)
         delay = _delay(node.watermark, context)
-    key = node.primary_key if isinstance(node, ast.CreateTable) else ()
+    key: tuple[ast.Ident, ...] = ()
+    if isinstance(node, ast.CreateTable):
+        key = node.primary_key
+        _warn_not_null(node, context)
     decl = lg.SourceDecl(
         name=node.name.text, is_table=is_table, fields=physical,
         connector=spec.name if spec is not None else "", options=options, event_time=event_time,
@@ -74,6 +77,16 @@ def declare_source(
         check_policy_columns(
             node.policies, (Readable(decl.name, plan.schema),), context, catalog.functions
         )
+
+
+def _warn_not_null(node: ast.CreateTable, context: BindContext) -> None:
+    """Rows of a stream are tested as they come in, those of a table are not."""
+    for column in node.columns:
+        if column.not_null and column.computed is None:
+            context.warn(
+                "SQ0902", f"NOT NULL is not checked in a table, for `{column.name.text}`",
+                column.span, help="it may stay, as a note to the reader",
+            )
 
 
 def _distinct_columns(
@@ -265,6 +278,14 @@ def declare_function(node: ast.CreateFunction, catalog: Catalog, context: BindCo
             "SQ0706", f"'{node.target}' does not name a Python function", node.span,
             help="write it as 'module:callable', for example 'my_functions:to_euro'",
         )
+    seen: set[str] = set()
+    for parameter in node.parameters:
+        if parameter.name.text.casefold() in seen:
+            context.error(
+                "SQ0205", f"two parameters are called `{parameter.name.text}`",
+                parameter.name.span, help="rename one of them",
+            )
+        seen.add(parameter.name.text.casefold())
     catalog.functions[node.name.text.casefold()] = lg.FunctionDecl(
         name=node.name.text, returns=node.returns, target=node.target,
         parameters=tuple((p.name.text, p.type) for p in node.parameters), origin=node.name.span,

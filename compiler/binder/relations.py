@@ -168,7 +168,7 @@ def _bind_join(item: ast.Join, env: Environment) -> tuple[lg.Logical, list[Entry
 
 def _nullable(entry: Entry) -> Entry:
     """The columns of a side whose rows may be missing."""
-    columns = tuple((name, replace(field, nullable=True)) for name, field in entry.columns)
+    columns = tuple((name, replace(f, nullable=True)) for name, f in entry.columns)
     return replace(entry, columns=columns)
 
 

@@ -92,7 +92,7 @@ def to_sql(expr: Expr, names: frozenset[str]) -> str:
         case Op():
             return _operator(expr, [to_sql(a, names) for a in expr.args])
         case Cast():
-            return f"{_cast(expr)}({to_sql(expr.operand, names)} AS {spark_type(expr.type)})"
+            return _cast(expr, to_sql(expr.operand, names))
         case Case():
             whens = " ".join(
                 f"WHEN {to_sql(c, names)} THEN {to_sql(r, names)}" for c, r in expr.whens
@@ -122,11 +122,18 @@ def to_sql(expr: Expr, names: frozenset[str]) -> str:
             raise TypeError(f"not an expression: {type(expr).__name__}")
 
 
-def _cast(expr: Cast) -> str:
-    """A number that does not fit becomes NULL; Spark's plain cast would wrap it around."""
+def _cast(expr: Cast, operand: str) -> str:
+    """A number that does not fit becomes NULL, where Spark's plain cast would wrap it around.
+
+    A text is cut to the length of VARCHAR and CHAR, which Spark's cast does not know.
+    """
     old, new = expr.operand.type, expr.type
     narrows = is_numeric(old) and is_numeric(new) and not converts_silently(old, new)
-    return "TRY_CAST" if narrows else "CAST"
+    text = f"{'TRY_CAST' if narrows else 'CAST'}({operand} AS {spark_type(new)})"
+    if isinstance(new, Chars):
+        cut = f"rpad({text}, {new.length}, ' ')" if new.name == "CHAR" else f"left({text}, {new.length})"
+        return cut if old != new else text
+    return text
 
 
 def aggregate(expr: AggCall, names: frozenset[str]) -> str:

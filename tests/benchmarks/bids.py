@@ -28,7 +28,7 @@ def write_bids(folder: Path, rows: int, files: int) -> int:
     folder.mkdir(parents=True)
     config = NexmarkConfig(rate=10_000.0)
     schema = pa.schema([(name, ARROW[sql_type]) for name, sql_type in COLUMNS])
-    events = -(-rows * GROUP // BID.share)
+    events = -(-rows // BID.share) * GROUP
     written = 0
     for i in range(files):
         start, stop = events * i // files, events * (i + 1) // files

@@ -270,6 +270,10 @@ def test_run_does_not_start_a_wrong_program(
     change(program, "path = 'bids'", "path = 'bid'")
     assert cli.main(["run", "p.cql"]) == 1
     assert "SQ0705" in capsys.readouterr().err
+    assert cli.main(["run", "p.cql", "--json"]) == 1
+    shown = capsys.readouterr()
+    assert [json.loads(line)["code"] for line in shown.out.splitlines()] == ["SQ0705"]
+    assert shown.err == ""
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_json_lines_of_a_whole_run(
     output = finish(start("--once", "--json"))
     records = [json.loads(line) for line in output.splitlines()]
     kinds = {record["type"] for record in records}
-    assert kinds == {"started", "sample", "rows", "summary"}
+    assert kinds == {"diagnostic", "started", "sample", "rows", "summary"}
     shown = [row for r in records if r["type"] == "rows" for row in r["rows"]]
     assert len(shown) == (FILES * ROWS - 1) // 10
     summary = records[-1]

@@ -7,12 +7,19 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from streamq.runtime.spark import warm_up as warm_up_module
+from streamq.runtime.spark.class_archive import archive_path
+from streamq.runtime.spark.java import JavaHome
 from streamq.runtime.spark.session import FILE_MANAGER, resolve_settings
+from streamq.runtime.spark.warm_up import WarmUpFailed
 
 RUN = """
 import json, sys
@@ -120,6 +127,36 @@ def test_defaults_reach_spark(spark: SparkSession, key: str, value: str) -> None
 
 def test_workers_run_this_interpreter(spark: SparkSession) -> None:
     assert spark.sparkContext.pythonExec == os.environ.get("PYSPARK_PYTHON", sys.executable)
+
+
+def test_workers_import_the_installed_pyspark(spark: SparkSession) -> None:
+    """Not the copy in Spark's zip, which every worker would have to compile anew."""
+
+    def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyspark
+
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"path": [pyspark.__file__]})
+
+    (row,) = spark.range(1, numPartitions=1).mapInArrow(where, "path STRING").collect()
+    assert row["path"] == pyspark.__file__
+
+
+def test_a_class_archive_that_is_there_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STREAMQ_CACHE", str(tmp_path))
+    java = JavaHome(tmp_path, tmp_path / "java", 17, "PATH")
+    archive_path(java).write_bytes(b"classes")
+    monkeypatch.setattr(warm_up_module, "find_java", lambda: java)
+    monkeypatch.setattr(warm_up_module.sys, "executable", "/bin/false")
+    assert warm_up_module.warm_up(java) == archive_path(java)
+    with pytest.raises(WarmUpFailed):
+        warm_up_module.warm_up(java, again=True)
+    assert archive_path(java).read_bytes() == b"classes"
+    assert [p.name for p in tmp_path.iterdir()] == [archive_path(java).name]
+    assert warm_up_module.main([]) == 0
+    assert warm_up_module.main(["--again"]) == 1
 
 
 def test_spark_logs_to_the_file_asked_for(

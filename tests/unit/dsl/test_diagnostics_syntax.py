@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from streamq.dsl.diagnostics import Diagnostic, DiagnosticSink
 from streamq.dsl.parser import parse_program
 from streamq.dsl.source import SourceFile, SourceMap
+from streamq.dsl.tables import load_tables
+
+_PIECES = [
+    *sorted(load_tables().terminals),
+    *("a", "b", '"q"', "1", "2.5", "1e9999", "'t'", "10s", "10x", "FORM", "SELCT", "SECNDS", ";"),
+    *("'", '"', "/*", "-- c\n", "@", "é", "1,", "SELECT a FROM s [RANGE 1 HOUR]"),
+]
 
 
 def errors(text: str) -> tuple[tuple[Diagnostic, ...], SourceMap]:
@@ -65,7 +74,7 @@ ONE_LINE: list[tuple[str, str, int, int, str, str]] = [
     ("SELECT a FROM", "SQ0102", 14, 0, "expected a stream, table, view or subquery", ""),
     ("SELECT a, b FROM s WHERE", "SQ0102", 25, 0, "expected an expression", ""),
     ("SELECT a FROM s [NOW", "SQ0102", 21, 0, "unexpected end of the statement, expected `]`", ""),
-    ("CREATE QUERY q AS", "SQ0102", 18, 0, "expected a query, the name of a stream", ""),
+    ("CREATE QUERY q AS", "SQ0102", 18, 0, "expected a query or the name of a stream", ""),
     ("CREATE", "SQ0102", 7, 0, "FUNCTION, QUERY, RELATION, SINK, STREAM, TABLE or VIEW", ""),
     ("SELECT a FROM s JOIN t", "SQ0102", 23, 0, "expected ON, USING or `[`", ""),
     ("CREATE STREAM s (a", "SQ0102", 19, 0, "expected a type, AS or NOT", ""),
@@ -96,6 +105,17 @@ ONE_LINE: list[tuple[str, str, int, int, str, str]] = [
         "unexpected `c`, expected `b`",
         "AS b - INTERVAL 5 SECONDS",
     ),
+    ("SELECT order FROM s", "SQ0101", 8, 5, "expected an expression", '"order"'),
+    (
+        "SELECT a, ISTREAM(b) FROM s",
+        "SQ0101",
+        11,
+        7,
+        "unexpected `ISTREAM`",
+        "SELECT ISTREAM(a, b)",
+    ),
+    ("CREATE VIEW v AS SELECT a FROM s SHED NONE", "SQ0101", 34, 4, "", "belong to CREATE QUERY"),
+    ("SELECT * FROM (SELECT a FROM s QOS WEIGHT 2)", "SQ0101", 32, 3, "", "on its own"),
     # Types and numbers.
     ("CREATE STREAM s (a INTT)", "SQ0106", 20, 4, "unknown type `INTT`", "did you mean `INT`?"),
     ("SELECT CAST(a AS BIGNT) FROM s", "SQ0106", 18, 5, "unknown type `BIGNT`", "`BIGINT`"),
@@ -196,6 +216,16 @@ def test_a_skipped_character_gives_no_second_error() -> None:
         ("SQ0103", 1, 10),
         ("SQ0101", 1, 31),
     ]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_no_text_raises(pieces: list[str]) -> None:
+    text = " ".join(pieces)
+    found, sources = errors(text)
+    for diagnostic in found:
+        assert 0 <= diagnostic.span.start <= diagnostic.span.end <= len(text)
+        assert sources.locate(diagnostic.span)[1] >= 1
 
 
 def test_a_hopeless_text_is_given_up_early() -> None:

@@ -1,0 +1,140 @@
+"""QOS, SHED and RECOVER: values out of range, contradictions, names, and what cannot be run yet."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.compiling import codes, compile_text, found
+
+
+def of_query(policy: str) -> list[str]:
+    return codes(f"SELECT i FROM s {policy};")
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "QOS LATENCY 0 SECONDS",
+        "QOS LATENCY -5 SECONDS",
+        "QOS COMPLETENESS >= 1.5",
+        "QOS COMPLETENESS >= 120 PERCENT",
+        "QOS SLOPE 2",
+        "QOS WEIGHT -1",
+        "QOS ERROR <= 150 PERCENT",
+        "QOS ERROR <= 5 PERCENT CONFIDENCE 100 PERCENT",
+        "QOS FAIRNESS -0.5",
+        "QOS CRITICALITY 'somewhat critical'",
+        "SHED RANDOM BY 101 PERCENT",
+        "SHED RANDOM BY -1 PERCENT",
+        "SHED FAIR TO RATE 0 ROWS PER SECOND",
+        "SHED FAIR TO CAPACITY -1 KBPS",
+        "SHED OLDER THAN 0 SECONDS",
+        "SHED SIFTER ON (i) REGIONS 0",
+        "SHED SIFTER ON (i) SAMPLE 101 PERCENT",
+        "SHED FAIR WINDOW 0 SECONDS",
+        "SHED JOIN BASIC WINDOW 0 SECONDS",
+        "SHED JOIN SAMPLE -1 PERCENT",
+        "RECOVER ESTIMATE CONFIDENCE 0",
+        "RECOVER ALL FROM SYNOPSIS ERROR 200 PERCENT",
+        "RECOVER ALL FROM SYNOPSIS RETAIN 0 SECONDS",
+    ],
+)
+def test_values_out_of_range(policy: str) -> None:
+    """Reported once, and not refused on top of that."""
+    assert of_query(policy) == ["SQ0603"]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "QOS LATENCY 2 SECONDS",
+        "QOS COMPLETENESS >= 0.6",
+        "QOS SLOPE 0.8",
+        "QOS WEIGHT 2",
+        "QOS ERROR <= 5 PERCENT CONFIDENCE 95 PERCENT",
+        "QOS UTILITY CASE WHEN t = 'security' THEN 1 ELSE 0.25 END",
+        "QOS FAIRNESS 0.5",
+        "QOS CRITICALITY 'Very Critical'",
+        "SHED AUTO",
+        "SHED RANDOM",
+        "SHED RANDOM BY KEY (i)",
+        "SHED RANDOM TO RATE 5 ROWS PER SECOND",
+        "SHED OLDER THAN 30 SECONDS",
+        "SHED SIFTER ON (i, x) REGIONS 16 PARTITION QDPART SAMPLE 1 PERCENT",
+        "SHED FAIR WINDOW 10 SECONDS TO CAPACITY 120 KBPS",
+        "SHED WINDOWS",
+        "SHED JOIN BASIC WINDOW 1 SECOND SAMPLE 10 PERCENT",
+        "SHED ATTRIBUTES KEEP (i, s.x)",
+        "RECOVER (i, x) FROM SYNOPSIS ERROR AUTO CYCLE (t) RETAIN 2 HOURS",
+        "RECOVER ALL FROM NEAREST",
+        "RECOVER ESTIMATE CONFIDENCE 95 PERCENT",
+        "RECOVER DROPPED INTO out",
+    ],
+)
+def test_what_cannot_be_run_yet_is_refused_and_not_ignored(policy: str) -> None:
+    result = compile_text(f"SELECT i FROM s {policy};")
+    (diagnostic,) = result.diagnostics
+    assert diagnostic.code == "SQ0601"
+    assert result.plan is None
+    assert result.logical is not None
+    assert diagnostic.help
+
+
+@pytest.mark.parametrize("policy", ["SHED NONE", "SHED RANDOM BY 0 PERCENT", "SHED RANDOM BY 100 PERCENT"])
+def test_what_can_be_run(policy: str) -> None:
+    assert of_query(policy) == []
+
+
+def test_contradictions() -> None:
+    assert of_query("SHED NONE BY 5 PERCENT") == ["SQ0602"]
+    assert of_query("SHED BY UTILITY") == ["SQ0602"]
+    assert of_query("QOS UTILITY x SHED BY UTILITY") == ["SQ0601", "SQ0601"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("SHED RANDOM BY KEY (nothing) BY 5 PERCENT", ["SQ0202"]),
+        ("SHED RANDOM BY KEY (s.i) BY 5 PERCENT", ["SQ0202"]),
+        ("SHED RANDOM BY KEY (o.a) BY 5 PERCENT", ["SQ0202"]),
+        ("SHED RANDOM BY KEY (m) BY 5 PERCENT", ["SQ0301"]),
+        ("SHED RANDOM BY KEY (tags, o, I) BY 5 PERCENT", []),
+        ("SHED SIFTER ON (nothing)", ["SQ0601", "SQ0202"]),
+        ("SHED ATTRIBUTES KEEP (nothing)", ["SQ0601", "SQ0202"]),
+        ("RECOVER (nothing) FROM NEAREST", ["SQ0601", "SQ0202"]),
+        ("RECOVER ALL FROM SYNOPSIS CYCLE (nothing)", ["SQ0601", "SQ0202"]),
+        ("RECOVER DROPPED INTO nothing", ["SQ0601", "SQ0206"]),
+        ("QOS UTILITY nothing", ["SQ0601", "SQ0202"]),
+        ("QOS UTILITY t", ["SQ0601", "SQ0301"]),
+        ("QOS UTILITY SUM(x)", ["SQ0601", "SQ0404"]),
+    ],
+)
+def test_names(policy: str, expected: list[str]) -> None:
+    assert of_query(policy) == expected
+
+
+def test_a_key_must_be_in_every_stream_of_the_query() -> None:
+    join = "SELECT ISTREAM(s.x) FROM s [RANGE 1 MINUTE] JOIN r [RANGE 1 MINUTE] ON s.i = r.i"
+    assert codes(f"{join} SHED RANDOM BY KEY (i) BY 5 PERCENT;") == []
+    (diagnostic,) = found(f"{join} SHED RANDOM BY KEY (x) BY 5 PERCENT;")
+    assert diagnostic.message == "`r` has no column `x`"
+
+
+def test_tables_need_no_key() -> None:
+    join = "SELECT s.x FROM s JOIN item ON s.l = item.id"
+    assert codes(f"{join} SHED RANDOM BY KEY (x) BY 5 PERCENT;") == []
+    assert codes(f"{join} SHED RANDOM BY KEY (name) BY 5 PERCENT;") == ["SQ0202"]
+
+
+def test_a_key_may_be_a_computed_column() -> None:
+    for time in ("", ", ts TIMESTAMP, WATERMARK FOR ts"):
+        stream = f"CREATE STREAM z (a INT, k AS a % 10{time}) WITH (connector = 'memory');"
+        assert codes(stream + "SELECT a FROM z SHED RANDOM BY KEY (k) BY 5 PERCENT;") == []
+
+
+def test_policies_of_a_stream_are_refused_with_their_values_checked() -> None:
+    stream = "CREATE STREAM z (a INT) {} WITH (connector = 'memory'); SELECT a FROM z;"
+    assert codes(stream.format("SHED RANDOM BY 5 PERCENT")) == ["SQ0601"]
+    assert codes(stream.format("SHED RANDOM BY 500 PERCENT")) == ["SQ0603"]
+    assert codes(stream.format("SHED RANDOM BY KEY (b) BY 5 PERCENT")) == ["SQ0601", "SQ0202"]
+    assert codes(stream.format("RECOVER (a) FROM NEAREST")) == ["SQ0601"]
