@@ -9,7 +9,8 @@ so ``fields``, ``replace`` and ``match`` treat the classes as what they are.
 from __future__ import annotations
 
 import dataclasses
-from operator import attrgetter
+from collections.abc import Callable
+from operator import attrgetter, ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["dataclass"]
@@ -24,16 +25,16 @@ else:
         """The standard ``dataclass``, quicker for ``frozen=True``; takes only these arguments."""
 
         def make(plain: type) -> type:
-            special = order or not frozen or hasattr(plain, "__post_init__")
-            if special:
+            if not frozen or hasattr(plain, "__post_init__"):
                 return dataclasses.dataclass(
                     plain, frozen=frozen, slots=slots, kw_only=kw_only, order=order
                 )
             # Without a docstring the standard decorator works out a signature for one.
             plain.__doc__ = plain.__doc__ or plain.__name__
-            return _freeze(dataclasses.dataclass(
+            made = dataclasses.dataclass(
                 plain, init=False, repr=False, eq=False, slots=slots, kw_only=kw_only
-            ))
+            )
+            return _order(_freeze(made)) if order else _freeze(made)
 
         return make if cls is None else make(cls)
 
@@ -70,6 +71,23 @@ def _freeze(cls: Any) -> Any:
     cls.__setattr__, cls.__delattr__ = _no_assignment, _no_deletion
     if "__slots__" in cls.__dict__:
         cls.__getstate__, cls.__setstate__ = get_state, set_state
+    return cls
+
+
+def _order(cls: Any) -> Any:
+    """Adds comparisons by the compared fields, in their order."""
+    values = _values_of(tuple(f.name for f in dataclasses.fields(cls) if f.compare))
+
+    def comparison(compare: Callable[[Any, Any], bool]) -> Any:
+        def compared(self: object, other: object) -> Any:
+            if other.__class__ is not self.__class__:
+                return NotImplemented
+            return compare(values(self), values(other))
+
+        return compared
+
+    cls.__lt__, cls.__le__ = comparison(lt), comparison(le)
+    cls.__gt__, cls.__ge__ = comparison(gt), comparison(ge)
     return cls
 
 

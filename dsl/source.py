@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+
+from streamq.dsl.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -9,15 +9,17 @@ a variable (``T``, ``K``, ``V``); a trailing ``!`` asks for a constant, ``?`` ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from streamq.dsl.records import dataclass
 
 
 class Kind(Enum):
     SCALAR = "scalar"
     AGGREGATE = "aggregate"
     QUALITY = "quality"
-    """Quality of a result: ``COMPLETENESS()``, ``KEPT()``, … (language.md, section 6)."""
+    """Quality of a result: ``COMPLETENESS()``, ``KEPT()``, … on a result."""
 
 
 class Merge(Enum):

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from streamq.dsl.records import dataclass
 from streamq.dsl.types import NULL, Type, common_type
 from streamq.stdlib.calls import Arg
 from streamq.stdlib.fitting import coerce, default, fits, places, variables

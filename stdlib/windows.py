@@ -3,7 +3,7 @@
 Timestamps are int64 microseconds since 1970 in UTC (negative before), lengths are whole
 milliseconds as in the syntax tree. Sliding and tumbling windows are [start, end) with starts at
 multiples of the slide from 1970, as Spark has them; a plain ``[RANGE t]`` is (now - t, now]
-(language.md, section 2).
+(docs/language/windows.md).
 """
 
 from __future__ import annotations

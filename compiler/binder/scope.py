@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from streamq.compiler.binder.context import BindContext, is_unknown
 from streamq.compiler.ir.expr import WINDOW_FIELDS, Column, Expr, FieldOf
 from streamq.compiler.ir.logical import Field
 from streamq.dsl.ast import Ident, Name
 from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.records import dataclass
 from streamq.dsl.source import NO_SPAN, Span
 from streamq.dsl.types import TIMESTAMP, Struct, with_article
 
@@ -54,6 +53,12 @@ class Scope:
             return _with_fields(column, parts[1:], context)
         pseudo = self._window_column(parts[0], context) if len(parts) == 1 else None
         return pseudo or self._unknown(name, context)
+
+    def declared(self, name: str) -> str:
+        """A column's name as its declaration spells it; the name itself where none is called so."""
+        fold = name.casefold()
+        spelled = (n for e in self.entries for n, _ in e.columns if n.casefold() == fold)
+        return next(spelled, name)
 
     def entry(self, alias: str) -> Entry | None:
         fold = alias.casefold()

@@ -195,7 +195,9 @@ def _bind_items(node: ast.Select, binder: ExpressionBinder, scope: Scope) -> lis
         else:
             taken = {n for n, _, _ in items}
             name = _default_name(item.expr)
-            if not isinstance(item.expr, ast.Name):
+            if isinstance(item.expr, ast.Name):
+                name = scope.declared(name)
+            else:
                 name = unique_name(name, taken)
         items.append((name, bound, item.span))
     return items

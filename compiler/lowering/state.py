@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.lowering.sql import WINDOW, quote
 from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.records import dataclass
 from streamq.dsl.source import Span
 
 

@@ -31,6 +31,7 @@ from streamq.runtime.spark.errors import silence_python_loggers, to_diagnostic
 from streamq.runtime.spark.functions import register_functions
 from streamq.runtime.spark.java import JavaNotFound
 from streamq.runtime.spark.progress import ProgressReader
+from streamq.runtime.spark.quiet import children_write_to, last_line
 from streamq.runtime.spark.session import create_session
 from streamq.runtime.spark.sinks import RowFeed, SinkContext, start_query
 
@@ -180,15 +181,23 @@ def _own_session(run: _Run, plan: PhysicalPlan, stack: ExitStack) -> SparkSessio
     if partitions is not None:
         settings["spark.sql.shuffle.partitions"] = partitions
     run.listener.preparing()
-    try:
-        spark = create_session(
-            settings, app="streamq", fast_start=run.options.fast_start,
-            log_file=run.options.log_file,
-        )
-    except JavaNotFound as missing:
-        raise Abort(
-            Diagnostic("SQ0802", str(missing), NO_SPAN, help=missing.help, notes=missing.seen)
-        ) from missing
+    log = run.options.log_file
+    with children_write_to(log) as output:
+        try:
+            spark = create_session(
+                settings, app="streamq", fast_start=run.options.fast_start, log_file=log
+            )
+        except JavaNotFound as missing:
+            raise Abort(
+                Diagnostic("SQ0802", str(missing), NO_SPAN, help=missing.help, notes=missing.seen)
+            ) from missing
+        except PySparkException as error:
+            raise Abort(
+                Diagnostic(
+                    "SQ0801", "Spark did not start", NO_SPAN, notes=(last_line(output),),
+                    help="`--log-file` keeps all that it says; `streamq doctor` looks at Java",
+                )
+            ) from error
     stack.callback(spark.stop)
     # Spark installs a handler of its own for SIGINT when it starts.
     stack.enter_context(_signals(run.stop))

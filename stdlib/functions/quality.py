@@ -1,4 +1,4 @@
-"""How good a result is, row by row: language.md, section 6. Without shedding 1.0 and 0."""
+"""How good a result is, row by row. Without shedding 1.0 and 0."""
 
 from __future__ import annotations
 

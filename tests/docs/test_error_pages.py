@@ -24,7 +24,6 @@ TOLD_IN_WORDS = {
     "SQ0802": "needs a machine without Java",
     "SQ0804": "happens when a run reads the row",
     "SQ0805": "needs two runs with a change between them",
-    "SQ0903": "is not given: a notice of the planner says it",
 }
 """Codes whose pages describe a situation, with the reason why no program can show it."""
 

@@ -12,6 +12,7 @@ can stand above. ``text`` is part of the message. ``warning`` and ``note`` are e
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from streamq.compiler.options import CompileOptions
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import SourceFile, SourceMap
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CASES = Path(__file__).parent.parent / "cases"
 MAIN = "program.cql"
 
@@ -52,10 +54,7 @@ def load_yaml(folder: str, allowed: Mapping[str, type], required: tuple[str, ...
     cases: list[YamlCase] = []
     paths = sorted((CASES / folder).glob("*.yaml"))
     for path in paths:
-        listed = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if not isinstance(listed, list) or not listed:
-            raise CaseError(f"{path.name} is not a list of cases")
-        for index, values in enumerate(listed):
+        for index, values in enumerate(load_mappings(path)):
             check_keys(values, allowed, required, f"{path.name}, case {index + 1}")
             cases.append(YamlCase(path, index, values["name"], values))
     if not cases:
@@ -64,6 +63,14 @@ def load_yaml(folder: str, allowed: Mapping[str, type], required: tuple[str, ...
     if len(set(ids)) < len(ids):
         raise CaseError(f"two cases have one name: {sorted(i for i in ids if ids.count(i) > 1)[0]}")
     return cases
+
+
+def load_mappings(path: Path) -> list[Any]:
+    """The cases of one YAML file, unchecked."""
+    listed = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+    if not isinstance(listed, list) or not listed:
+        raise CaseError(f"{path.name} is not a list of cases")
+    return listed
 
 
 def check_keys(
@@ -121,8 +128,10 @@ def show(diagnostic: Diagnostic, sources: SourceMap) -> str:
 
 def record(case: YamlCase, recorded: Mapping[str, Any]) -> None:
     """Writes new values of a case into its file; the comment at the top stays."""
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        raise CaseError("cases are recorded by one process: run pytest --accept without -n")
     text = case.path.read_text(encoding="utf-8")
-    listed = yaml.safe_load(text)
+    listed = load_mappings(case.path)
     listed[case.index].update(recorded)
     head = "".join(line for line in _head(text))
     body = "\n".join(

@@ -7,21 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.compiling import compile_text
-
 from streamq.compiler.driver import compile_program
 from streamq.compiler.explain import render
 from streamq.compiler.explain.model import FORMATS, STAGES
+from tests.support.compiling import compile_text
 
 ROOT = Path(__file__).parents[3]
 PRINT_ALL = """
-import yaml
-from tests.support.cases import CASES, compile_case, load_error_cases, show
+from tests.support.cases import CASES, compile_case, load_error_cases, load_mappings, show
 from streamq.compiler.explain import ExplainUnavailable, render
 from streamq.compiler.explain.model import FORMATS, STAGES
 
 for path in sorted((CASES / "plans").glob("*.yaml")):
-    for case in yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER):
+    for case in load_mappings(path):
         result = compile_case(case["program"], case.get("files"))
         for d in result.diagnostics:
             print(show(d, result.sources), d.help, d.notes)
@@ -36,7 +34,7 @@ for case in load_error_cases():
     result = compile_case(case.text, case.files)
     for d in result.diagnostics:
         print(show(d, result.sources), d.help, d.notes, d.labels)
-""".replace("LOADER", "getattr(yaml, 'CSafeLoader', yaml.SafeLoader)")
+"""
 
 
 def printed(seed: str) -> str:

@@ -129,6 +129,25 @@ def test_without_slots() -> None:
         made.n = 4  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("dataclass", [dataclasses.dataclass, records.dataclass])
+def test_order(dataclass: Any) -> None:
+    @dataclass(frozen=True, order=True)
+    class Place:
+        file: str
+        start: int
+        note: str = field(default="", compare=False)
+
+    low, high = Place("a", 2, "z"), Place("a", 3, "a")
+    assert low < high
+    assert low <= high
+    assert high > low
+    assert high >= low
+    assert low <= Place("a", 2)
+    assert sorted([high, low, Place("A", 9)])[0].file == "A"
+    with pytest.raises(TypeError):
+        _ = low < ("a", 3)
+
+
 def test_what_is_not_frozen_is_left_to_the_standard_one() -> None:
     @records.dataclass
     class Loose:
@@ -137,12 +156,6 @@ def test_what_is_not_frozen_is_left_to_the_standard_one() -> None:
     loose = Loose()
     loose.n = 2
     assert loose == Loose(2)
-
-    @records.dataclass(frozen=True, order=True)
-    class Ordered:
-        n: int
-
-    assert sorted([Ordered(2), Ordered(1)])[0].n == 1
 
     @records.dataclass(frozen=True)
     class Checked:

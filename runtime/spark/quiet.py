@@ -1,0 +1,44 @@
+"""Keeps what Spark's processes write to the terminal out of the user's sight."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+_STREAMS = (1, 2)
+
+
+@contextmanager
+def children_write_to(path: Path | None) -> Iterator[BinaryIO]:
+    """While this is open, new processes write their output and errors to a file, not to ours.
+
+    The JVM keeps that file for its lifetime and hands it to its Python workers, which print a traceback
+    for every query that is stopped in the middle of a batch. ``path`` None takes a file without a
+    name. Yields the file, to be read where a start failed.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(stream) for stream in _STREAMS]
+    with tempfile.TemporaryFile() if path is None else path.open("a+b") as target:
+        try:
+            for stream in _STREAMS:
+                os.dup2(target.fileno(), stream)
+            yield target
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            for stream, before in zip(_STREAMS, kept, strict=True):
+                os.dup2(before, stream)
+                os.close(before)
+
+
+def last_line(target: BinaryIO) -> str:
+    """The last line that says something, for a message about a start that failed."""
+    target.seek(0)
+    lines = target.read().decode("utf-8", "replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
