@@ -55,10 +55,7 @@ def declare_source(
         columns |= {n.casefold(): (n, e.type) for n, e in computed}
         event_time = _event_time(node.watermark, columns, context)
         delay = _delay(node.watermark, context)
-    key: tuple[ast.Ident, ...] = ()
-    if isinstance(node, ast.CreateTable):
-        key = node.primary_key
-        _warn_not_null(node, context)
+    key = node.primary_key if isinstance(node, ast.CreateTable) else ()
     decl = lg.SourceDecl(
         name=node.name.text, is_table=is_table, fields=physical,
         connector=spec.name if spec is not None else "", options=options, event_time=event_time,
@@ -77,16 +74,6 @@ def declare_source(
         check_policy_columns(
             node.policies, (Readable(decl.name, plan.schema),), context, catalog.functions
         )
-
-
-def _warn_not_null(node: ast.CreateTable, context: BindContext) -> None:
-    """Rows of a stream are tested as they come in, those of a table are not."""
-    for column in node.columns:
-        if column.not_null and column.computed is None:
-            context.warn(
-                "SQ0902", f"NOT NULL is not checked in a table, for `{column.name.text}`",
-                column.span, help="it may stay, as a note to the reader",
-            )
 
 
 def _distinct_columns(

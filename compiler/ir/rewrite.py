@@ -103,8 +103,13 @@ def exprs_of(node: lg.Logical) -> tuple[Expr, ...]:
 
 
 def substitute(expr: Expr, items: dict[str, Expr]) -> Expr:
-    """The expression with columns replaced by what they stand for below."""
-    return transform(expr, lambda e: items.get(e.name) if isinstance(e, Column) else None)
+    """The expression with columns replaced by what they stand for below, at the same places."""
+
+    def put(e: Expr) -> Expr | None:
+        item = items.get(e.name) if isinstance(e, Column) else None
+        return item if item is None or item.origin == e.origin else replace(item, origin=e.origin)
+
+    return transform(expr, put)
 
 
 def is_window_field(expr: Expr, schema: tuple[lg.Field, ...]) -> bool:

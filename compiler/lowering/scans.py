@@ -17,15 +17,16 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
     """A scan of the wanted columns.
 
     CSV rows are positional, so a CSV scan asks for the whole declared schema. Rows that cannot be parsed, that
-    have no event time or NULL in a NOT NULL column are malformed: counted and left out.
+    have no event time or NULL in a NOT NULL column are malformed: counted and left out. Rows of a table
+    are not counted.
     """
     source = node.source
     options = dict(source.options)
     required = {f.name for f in source.fields if not f.nullable}
     if source.event_time is not None and not source.is_table:
         required |= {f.name for f in source.fields if f.name == source.event_time}
-    checked = source.connector == "file" and not source.is_table
-    text = checked and options.get("format") in ("json", "csv")
+    checked = source.connector == "file"
+    text = checked and not source.is_table and options.get("format") in ("json", "csv")
     counts = text and options.get("on_error") != "fail"
     whole = options.get("format") == "csv"
     names = set(wanted) | (required if checked else set())
@@ -38,7 +39,11 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
             table=source.name, connector=source.connector, schema=schema, options=source.options,
             id=step_id, origin=node.origin,
         )
-        return Lowered(_narrow(table, schema, wanted, node, context), wanted)
+        kept: ph.Step = table
+        if checked and required:
+            test = " AND ".join(f"{quote(n)} IS NOT NULL" for n in sorted(required))
+            kept = ph.Where(table, test, id=f"{source.name}.well_formed", origin=node.origin)
+        return Lowered(_narrow(kept, schema, wanted, node, context), wanted)
     step: ph.Step = ph.ScanStream(
         stream=source.name, connector=source.connector, schema=schema, options=source.options,
         corrupt_column=CORRUPT if counts else None, id=step_id, origin=node.origin,

@@ -49,6 +49,11 @@ EXPECTED: Mapping[str, str] = {
     "q1": """
         SELECT auction, bidder, 0.908::DECIMAL(3, 3) * price AS price, dateTime, extra FROM bid
     """,
+    "q3": """
+        SELECT name, city, state, a.id
+        FROM auction a JOIN person p ON a.seller = p.id
+        WHERE category = 10 AND state IN ('OR', 'ID', 'CA')
+    """,
     "q5": SLIDING + """
         SELECT auction, bids, make_timestamp(start * 1000000) AS WINDOW_START,
                make_timestamp((start + 10) * 1000000) AS WINDOW_END
@@ -97,6 +102,18 @@ EXPECTED: Mapping[str, str] = {
                sum(price)::BIGINT AS sum_price
         FROM bid
         GROUP BY ALL
+    """,
+    "q18": """
+        SELECT * FROM bid
+        QUALIFY row_number() OVER (PARTITION BY bidder, auction ORDER BY dateTime DESC) = 1
+    """,
+    "q19": """
+        SELECT auction, list(
+                 {'price': price, 'bidder': bidder, 'channel': channel, 'dateTime': dateTime}
+                 ORDER BY price DESC, dateTime DESC, bidder DESC
+               )[1:10] AS top
+        FROM bid
+        GROUP BY auction
     """,
 }
 

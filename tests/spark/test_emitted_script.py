@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+
 from streamq.compiler.driver import compile_program
 from streamq.compiler.explain.pyspark_source import to_pyspark
 from streamq.runtime.spark.java import find_java
-
 from tests.support.streams import at, run_once, write_batches
 
 PROGRAM = """

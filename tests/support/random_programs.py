@@ -20,10 +20,11 @@ COLUMNS = {
     "bool": ["b"],
     "time": ["ts"],
 }
+CLOSING = ["[TUMBLE 1 MINUTE]", "[TUMBLE 1 MINUTE]", "[RANGE 10 SECONDS SLIDE 5 SECONDS]"]
+SESSIONS = ["[SESSION 10 SECONDS PARTITION BY i]", "[SESSION 1 HOUR]"]
 WINDOWS = [
-    "", "", "[TUMBLE 1 MINUTE]", "[TUMBLE 1 MINUTE]", "[RANGE 10 SECONDS SLIDE 5 SECONDS]", "[RANGE 1 MINUTE]",
-    "[NOW]", "[UNBOUNDED]", "[ROWS 1]", "[PARTITION BY i ROWS 1]", "[SESSION 10 SECONDS PARTITION BY i]",
-    "[SESSION 1 HOUR]", "[ROWS 7 SLIDE 2]",
+    "", "", "", *CLOSING, *CLOSING, *SESSIONS, "[RANGE 1 MINUTE]", "[NOW]", "[UNBOUNDED]", "[ROWS 1]",
+    "[PARTITION BY i ROWS 1]", "[ROWS 7 SLIDE 2]",
 ]  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def values(draw: DrawFn, kind: str, depth: int = 2, prefix: str = "") -> str:
             forms = [
                 f"({inner(kind)} {draw(st.sampled_from('+-*/%'))} {inner(kind)})", f"ABS({inner(kind)})",
                 f"CASE WHEN {inner('bool')} THEN {inner(kind)} ELSE {inner(kind)} END",
-                f"COALESCE({inner(kind)}, {inner(kind)})", f"CAST({inner(kind)} AS BIGINT)", f"-{inner(kind)}",
+                f"COALESCE({inner(kind)}, {inner(kind)})", f"CAST({inner(kind)} AS BIGINT)", f"(- {inner(kind)})",
             ]  # fmt: skip
         case "text":
             forms = [f"UPPER({inner('text')})", f"({inner('text')} || {inner('number')})", "CAST(i AS STRING)"]
@@ -79,11 +80,12 @@ def sources(draw: DrawFn) -> tuple[str, str]:
     """A FROM clause, and the prefix that a column of ``s`` needs in it."""
     window = draw(st.sampled_from(WINDOWS))
     kind = draw(st.sampled_from(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]))
-    match draw(st.integers(0, 7)):
+    match draw(st.integers(0, 9)):
         case 0:
-            other = draw(st.sampled_from(WINDOWS))
+            other = window if draw(st.booleans()) else draw(st.sampled_from(WINDOWS))
             return f"s {window} {kind} r {other} ON s.i = r.i", "s."
         case 1:
+            kind = draw(st.sampled_from(["JOIN", "LEFT JOIN", kind]))
             return f"s {window} {kind} item ON s.l = item.id", "s."
         case 2:
             return f"s {window} a {kind} s {window} c ON a.i = c.i AND a.x < c.x", "a."
@@ -107,17 +109,18 @@ def selects(draw: DrawFn) -> str:
     else:
         kinds = st.sampled_from(["int", "number", "text", "bool", "time"])
         items = draw(st.lists(kinds.flatmap(lambda k: values(k, 2, prefix)), min_size=1, max_size=3))
-    if draw(st.integers(0, 3)) == 0:
+    closes = any(w in source for w in (*CLOSING, *SESSIONS)) and "ISTREAM" not in source
+    if closes and draw(st.booleans()):
         items.append("WINDOW_END")
     shown = ", ".join(f"{item} AS c{n}" for n, item in enumerate(items))
     text = f"SELECT {'DISTINCT ' if draw(st.integers(0, 5)) == 0 else ''}{shown} FROM {source}"
-    if draw(st.booleans()):
+    if "SESSION" not in source and draw(st.booleans()):
         text += f" WHERE {draw(values('bool', 2, prefix))}"
     if keys:
         text += f" GROUP BY {', '.join(keys)}"
     if grouped and draw(st.integers(0, 2)) == 0:
         text += f" HAVING {draw(aggregates(prefix))} > 1"
-    if draw(st.integers(0, 4)) == 0:
+    if closes and draw(st.integers(0, 3)) == 0:
         text += f" ORDER BY c0 {draw(st.sampled_from(['', 'DESC']))} LIMIT 3"
     return text
 
@@ -130,12 +133,14 @@ def programs(draw: DrawFn) -> str:
     match draw(st.integers(0, 6)):
         case 0:
             statements.append(f"CREATE VIEW v AS {first}")
-            statements.append(f"SELECT c0 FROM v {draw(st.sampled_from(WINDOWS))} WHERE c0 IS NOT NULL")
+            window = draw(st.sampled_from(["", "", "", *WINDOWS]))
+            statements.append(f"SELECT c0 FROM v {window} WHERE c0 IS NOT NULL")
         case 1:
             statements.append(f"WITH v AS ({first}) SELECT c0, COUNT(*) AS c FROM v GROUP BY c0")
         case 2:
             union = draw(st.sampled_from(["UNION ALL", "UNION"]))
-            statements.append(f"({first}) {union} ({draw(selects())})")
+            second = first if draw(st.booleans()) else draw(selects())
+            statements.append(f"({first}) {union} ({second})")
         case 3:
             statements.append(f"{draw(st.sampled_from(['ISTREAM', 'RSTREAM', 'DSTREAM']))}({first})")
         case 4:
