@@ -45,8 +45,6 @@ Offset = dict[str, int]
 """``n``: events so far; ``since``: when the query first started, in microseconds since 1970."""
 
 BATCH_ROWS = 65_536
-STANDARD_ERROR = 2
-
 LEAST_EVENTS_PER_PARTITION = 10_000
 """Below this the cost of a task is more than that of its rows."""
 
@@ -149,14 +147,6 @@ class NexmarkStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return batches(self.options, self.schema, partition)
-
-    def stop(self) -> None:
-        """The query has ended, and with it the process of this reader, whose last words go nowhere.
-
-        Spark has closed the connection by now; its runner still tries to report that over it, and the traceback
-        of the failure would land on the user's terminal.
-        """
-        os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_ERROR)
 
     def _due(self, since: int) -> int:
         """Events offered by now. A run over what is available has all of a bounded stream at once."""

@@ -23,11 +23,17 @@ from streamq.runtime.spark.warm_up import WarmUpFailed
 
 RUN = """
 import json, sys
+from pathlib import Path
 from streamq.runtime.spark.java import find_java
 from streamq.runtime.spark.nexmark_source import NexmarkSource
+from streamq.runtime.spark.quiet import children_write_to
 from streamq.runtime.spark.session import create_session
 
-spark = create_session({"spark.sql.shuffle.partitions": 3, "not.for.spark": 1}, fast_start=True)
+said = Path(sys.argv[1] + "-said")
+with children_write_to(said):
+    spark = create_session({"spark.sql.shuffle.partitions": 3, "not.for.spark": 1}, fast_start=True)
+spark.range(10).groupBy().count().collect()
+said_at_start = said.read_text()
 spark.dataSource.register(NexmarkSource)
 bids = spark.readStream.format("streamq_nexmark").option("table", "bid").option("events", 5_000)
 counts = bids.schema("auction BIGINT, price DOUBLE").load().groupBy().count()
@@ -40,6 +46,7 @@ running.processAllAvailable()
 running.stop()
 answer = {
     "count": row[0],
+    "said": said_at_start,
     "origin": find_java().origin,
     "java": spark.sparkContext._jvm.System.getProperty("java.version"),
     "partitions": spark.conf.get("spark.sql.shuffle.partitions"),
@@ -78,6 +85,8 @@ def run_quietly(script: str, place: Path, environment: dict[str, str]) -> dict[s
     assert ran.stderr == ""
     assert list(place.iterdir()) == []
     answer: dict[str, object] = json.loads(ran.stdout)
+    # Workers of a query that is stopped print what they died of; a start prints nothing at all.
+    assert answer["said"] == ""
     return answer
 
 

@@ -6,6 +6,8 @@ must say why.
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -28,39 +30,42 @@ WINDOWS = [
 ]  # fmt: skip
 
 
+_CONSTANTS = {
+    "int": ["1", "-3", "CAST(NULL AS INT)"],
+    "number": ["1", "2.50", "1e3", "0"],
+    "text": ["'a'", "''"],
+    "bool": ["TRUE", "NULL"],
+    "time": ["TIMESTAMP '2024-01-01 00:00:00'"],
+}
+_NUMERIC = [
+    "(# + #)", "(# - #)", "(# * #)", "(# / #)", "(# % #)", "ABS(#)", "(- #)", "COALESCE(#, #)", "CAST(# AS BIGINT)",
+    "CASE WHEN bool THEN # ELSE # END",
+]  # fmt: skip
+_FORMS = {
+    "int": [form.replace("#", "int") for form in _NUMERIC],
+    "number": [form.replace("#", "number") for form in _NUMERIC],
+    "text": ["UPPER(text)", "(text || number)", "CAST(int AS STRING)", "own(number, text) || ''"],
+    "bool": [
+        "(number = number)", "(number < number)", "(int >= number)", "(text <> text)", "(bool AND bool)",
+        "(bool OR bool)", "(NOT bool)", "(number BETWEEN number AND number)", "(text LIKE 'a%')",
+        "(number IN (1, number))", "(text IS NULL)", "(time > '2024-01-01')",
+    ],
+    "time": ["(time + INTERVAL 5 SECONDS)", "DATE_TRUNC('hour', time)"],
+}  # fmt: skip
+"""Expressions by the kind of their type; the words in them stand for expressions of these kinds."""
+
+_HOLES = re.compile(r"\b(int|number|text|bool|time)\b")
+
+
 @st.composite
 def values(draw: DrawFn, kind: str, depth: int = 2, prefix: str = "") -> str:
     """An expression of a kind of type over the columns of ``s``."""
     if depth == 0 or draw(st.integers(0, 2)) == 0:
         if draw(st.integers(0, 3)) == 0:
-            return draw(st.sampled_from({
-                "int": ["1", "-3", "CAST(NULL AS INT)"], "number": ["1", "2.50", "1e3", "0"], "text": ["'a'", "''"],
-                "bool": ["TRUE", "NULL"], "time": ["TIMESTAMP '2024-01-01 00:00:00'"],
-            }[kind]))  # fmt: skip
+            return draw(st.sampled_from(_CONSTANTS[kind]))
         return prefix + draw(st.sampled_from(COLUMNS[kind]))
-
-    def inner(of: str) -> str:
-        return draw(values(of, depth - 1, prefix))
-
-    match kind:
-        case "int" | "number":
-            forms = [
-                f"({inner(kind)} {draw(st.sampled_from('+-*/%'))} {inner(kind)})", f"ABS({inner(kind)})",
-                f"CASE WHEN {inner('bool')} THEN {inner(kind)} ELSE {inner(kind)} END",
-                f"COALESCE({inner(kind)}, {inner(kind)})", f"CAST({inner(kind)} AS BIGINT)", f"(- {inner(kind)})",
-            ]  # fmt: skip
-        case "text":
-            forms = [f"UPPER({inner('text')})", f"({inner('text')} || {inner('number')})", "CAST(i AS STRING)"]
-        case "bool":
-            forms = [
-                f"({inner('number')} {draw(st.sampled_from(['=', '<', '>=', '<>']))} {inner('number')})",
-                f"({inner('bool')} {draw(st.sampled_from(['AND', 'OR']))} {inner('bool')})", f"(NOT {inner('bool')})",
-                f"({inner('number')} BETWEEN {inner('number')} AND {inner('number')})", f"({inner('text')} LIKE 'a%')",
-                f"({inner('number')} IN (1, {inner('number')}))", f"({inner('text')} IS NULL)",
-            ]  # fmt: skip
-        case _:
-            forms = [f"({inner('time')} + INTERVAL 5 SECONDS)", f"DATE_TRUNC('hour', {inner('time')})"]
-    return draw(st.sampled_from(forms))
+    form = draw(st.sampled_from(_FORMS[kind]))
+    return _HOLES.sub(lambda hole: draw(values(hole[0], depth - 1, prefix)), form)
 
 
 @st.composite
