@@ -68,7 +68,8 @@ def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("file", metavar="FILE", help=_FILE_HELP)
     run.add_argument(
-        "--for", dest="duration", type=duration, metavar="TIME", help="stop after 20s, 5m, 1h"
+        "--for", dest="duration", type=duration, metavar="TIME",
+        help="stop after 20s, 5m, 1h, from the first micro-batch on",
     )
     run.add_argument("--once", action="store_true", help="read what is there now, then stop")
     run.add_argument("--limit", type=positive, metavar="N", help="stop after N result rows")

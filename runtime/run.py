@@ -13,7 +13,7 @@ from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows
 class RunOptions:
     """When a run ends, what it runs and where it keeps its place.
 
-    ``duration_s``: seconds from the start of the queries. ``once``: take what the sources hold now,
+    ``duration_s``: seconds from the first micro-batch of every query. ``once``: take what the sources hold now,
     then end. ``limit``: end after that many result rows in all. ``queries``: names to run, empty
     for all. ``checkpoint``: None for one that is removed at the end. ``trigger_ms``: least time
     between micro-batches; None takes the program's setting. ``rows_per_batch``: rows that a console

@@ -85,12 +85,17 @@ def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerCon
     condition = _condition(node, left, right)
     test = same if condition == "TRUE" else f"{same} AND {condition}"
     joined = _join(node, left, other, test, left, context)
-    window = quote(WINDOW)
-    if node.kind in (JoinKind.RIGHT, JoinKind.FULL):
-        window = f"coalesce({quote(WINDOW)}, {quote(RIGHT_WINDOW)})"
+    match node.kind:
+        case JoinKind.RIGHT:
+            window, closed = quote(RIGHT_WINDOW), right.closed
+        case JoinKind.FULL:
+            window = f"coalesce({quote(WINDOW)}, {quote(RIGHT_WINDOW)})"
+            closed = "a FULL JOIN of windows"
+        case _:
+            window, closed = quote(WINDOW), left.closed
     items = (*((n, quote(n)) for n in joined.names), (WINDOW, window))
     step = ph.Select(joined.step, items, id=context.step_id(node, "window"), origin=node.origin)
-    return replace(joined, step=step, window=True)
+    return replace(joined, step=step, window=True, closed=closed)
 
 
 def _streams(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
@@ -113,7 +118,23 @@ def _streams(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext
         _warn_unbounded(node, stamps, context)
     condition = " AND ".join([_condition(node, left, right), *bounds])
     facts = replace(left, stamps=stamps, window=False, session=None)
+    left, right = (_one_event_time(side, node, context) for side in (left, right))
     return _join(node, left, right, condition, facts, context)
+
+
+def _one_event_time(side: Lowered, node: lg.Join, context: LowerContext) -> Lowered:
+    """A join's result with the event time of one stream only: Spark takes no more below a join.
+
+    The other times stay as values, which is all that the bounds ask of them; adding nothing to a time
+    takes the watermark off it.
+    """
+    others = {s.column for s in side.stamps[1:]} & side.columns
+    if not others:
+        return side
+    plain = f" + {interval(0)}"
+    items = tuple((n, quote(n) + plain if n in others else quote(n)) for n in side.names)
+    step = ph.Select(side.step, items, id=context.step_id(node, "times"), origin=node.origin)
+    return side.over(step)
 
 
 def _stamps(node: lg.Logical, side: Lowered) -> tuple[Stamp, ...]:

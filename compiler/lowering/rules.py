@@ -225,7 +225,7 @@ def _session(
         grouped_step, (*((n, quote(n)) for n in names), (WINDOW, window)),
         id=context.step_id(node, "session_end"), origin=node.origin,
     )
-    return Lowered(step, names, window=True, closed=True)
+    return Lowered(step, names, window=True, closed="the results of sessions")
 
 
 def _warn_groups(node: lg.Aggregate, context: LowerContext) -> None:
@@ -283,7 +283,8 @@ def _union(node: lg.Union, context: LowerContext) -> Lowered:
         for b, n in zip(branches, node.branches, strict=True)
     )
     step = ph.UnionAll(steps, id=context.step_id(node, "union"), origin=node.origin)
-    return Lowered(step, names, window=branches[0].window)
+    closed = next((b.closed for b in branches if b.closed), "")
+    return Lowered(step, names, window=branches[0].window, closed=closed)
 
 
 def _to_stream(node: lg.ToStream, below: Lowered, context: LowerContext) -> Lowered:
@@ -316,7 +317,7 @@ def _to_stream(node: lg.ToStream, below: Lowered, context: LowerContext) -> Lowe
             node.origin, "say ISTREAM for the rows that appear, or add SLIDE",
         )
     if not below.window:
-        return Lowered(below.step, below.names)
+        return Lowered(below.step, below.names, closed=below.closed)
     items = tuple((n, quote(n)) for n in below.names)
     step = ph.Select(below.step, items, id=context.step_id(node, "result"), origin=node.origin)
-    return Lowered(step, below.names)
+    return Lowered(step, below.names, closed=below.closed)

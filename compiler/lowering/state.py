@@ -25,7 +25,7 @@ class Lowered:
     """A step, its visible columns, whether it has the window column, and its streams' stamps.
 
     ``session``: the session window that the aggregate above must make, with its event-time column.
-    ``closed``: results of sessions, which Spark cannot group again.
+    ``closed``: what the rows are, where Spark cannot group them again.
     """
 
     step: ph.Step
@@ -33,7 +33,7 @@ class Lowered:
     window: bool = False
     stamps: tuple[Stamp, ...] = ()
     session: tuple[lg.Session, str] | None = None
-    closed: bool = False
+    closed: str = ""
 
     @property
     def columns(self) -> frozenset[str]:
@@ -73,7 +73,7 @@ def refuse(
 
 
 def refuse_closed(below: Lowered, what: str, node: lg.Logical) -> None:
-    """Results of session windows are final: nothing that groups can stand above them."""
+    """Refuses what groups, above rows whose window Spark no longer takes for a window."""
     if below.closed:
-        raise refuse(f"{what} over the results of sessions cannot be run yet", node.origin,
-                     "send the sessions to a sink, and read them as another stream")
+        raise refuse(f"{what} over {below.closed} cannot be run yet", node.origin,
+                     "send them to a sink, and read them as another stream")

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
+
 _STREAMS = (1, 2)
 
 
@@ -42,3 +44,13 @@ def last_line(target: BinaryIO) -> str:
     target.seek(0)
     lines = target.read().decode("utf-8", "replace").splitlines()
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def silence_accumulators() -> None:
+    """Spark's accumulator server prints a traceback when the JVM leaves first; nothing is lost then."""
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        server.handle_error = _say_nothing  # type: ignore[method-assign]
+
+
+def _say_nothing(self: object, request: object, client_address: object) -> None:
+    pass

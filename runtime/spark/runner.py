@@ -31,11 +31,13 @@ from streamq.runtime.spark.errors import silence_python_loggers, to_diagnostic
 from streamq.runtime.spark.functions import register_functions
 from streamq.runtime.spark.java import JavaNotFound
 from streamq.runtime.spark.progress import ProgressReader
-from streamq.runtime.spark.quiet import children_write_to, last_line
+from streamq.runtime.spark.quiet import children_write_to, last_line, silence_accumulators
 from streamq.runtime.spark.session import create_session
 from streamq.runtime.spark.sinks import RowFeed, SinkContext, start_query
 
 POLL_SECONDS = 0.2
+WARM_UP_SECONDS = 120.0
+"""How long a duration waits for every query's first micro-batch, in which Spark compiles its code."""
 
 
 @dataclass(slots=True)
@@ -62,6 +64,7 @@ class _Run:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     memory: dict[str, list[ResultRows]] = field(default_factory=dict)
     shown: int = 0
+    _warm_at: float | None = None
 
     def watch(self, began: float) -> str:
         """Follows the queries until the run ends; returns why it ended."""
@@ -78,9 +81,12 @@ class _Run:
                 return "finished"
             if self.options.limit is not None and self._rows_out() >= self.options.limit:
                 return "limit"
-            if self.options.duration_s is not None and seconds >= self.options.duration_s:
+            if self._warm_at is None and (seconds >= WARM_UP_SECONDS or self._all_began()):
+                self._warm_at = seconds
+            left = self._left(seconds)
+            if left <= 0:
                 return "duration"
-            self.stop.wait(self._pause(seconds))
+            self.stop.wait(min(POLL_SECONDS, left))
 
     def finish(self) -> None:
         """Stops what still runs and takes in the last reports."""
@@ -124,10 +130,19 @@ class _Run:
     def _rows_out(self) -> int:
         return sum(one.totals.rows_out for one in self.running)
 
-    def _pause(self, seconds: float) -> float:
-        if self.options.duration_s is None:
+    def _all_began(self) -> bool:
+        return all(one.done or one.totals.batches or _is_idle(one.handle) for one in self.running)
+
+    def _left(self, seconds: float) -> float:
+        """Seconds until the asked duration is over; it counts from the first micro-batches."""
+        if self.options.duration_s is None or self._warm_at is None:
             return POLL_SECONDS
-        return max(0.0, min(POLL_SECONDS, self.options.duration_s - seconds))
+        return self._warm_at + self.options.duration_s - seconds
+
+
+def _is_idle(handle: StreamingQuery) -> bool:
+    """True for a query that is up and has nothing to do."""
+    return str(handle.status["message"]).startswith("Waiting")
 
 
 def run_plan(
@@ -198,6 +213,7 @@ def _own_session(run: _Run, plan: PhysicalPlan, stack: ExitStack) -> SparkSessio
                     help="`--log-file` keeps all that it says; `streamq doctor` looks at Java",
                 )
             ) from error
+    silence_accumulators()
     stack.callback(spark.stop)
     # Spark installs a handler of its own for SIGINT when it starts.
     stack.enter_context(_signals(run.stop))
