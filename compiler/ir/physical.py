@@ -180,7 +180,8 @@ class FunctionSource:
 class PhysicalQuery:
     """One running query. ``mode`` is ``append`` or ``update``; ``keys``: columns that identify a row of an
     update. ``columns``: (name, CQL type) of the result, hidden ones excluded. ``stateful``: the plan keeps state.
-    ``latency_ms``: the goal of QOS LATENCY, or None."""
+    ``time_column``: the result column that holds a bound of the window, by which people want rows in order.
+    """
 
     name: str
     root: Step
@@ -190,7 +191,7 @@ class PhysicalQuery:
     keys: tuple[str, ...] = ()
     stateful: bool = False
     controls: tuple[ControlRelation, ...] = ()
-    latency_ms: int | None = None
+    time_column: str | None = None
     origin: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Column
-from streamq.compiler.ir.rewrite import walk
+from streamq.compiler.ir.rewrite import is_window_field, walk
 from streamq.compiler.lowering.rules import lower
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
@@ -64,7 +64,8 @@ def _lower_query(
         name=query.name, root=_final(below, names, context), mode="update" if update else "append",
         sink=sink, columns=tuple((f.name, str(f.type)) for f in query.root.schema),
         keys=_keys(query) if update else (), stateful=keeps_state(query.root),
-        controls=tuple(context.controls.values()), origin=query.origin,
+        controls=tuple(context.controls.values()), time_column=_time_column(query.root),
+        origin=query.origin,
     )
 
 
@@ -137,6 +138,22 @@ def _keys(query: lg.LogicalQuery) -> tuple[str, ...]:
             )
         names.append(shown)
     return tuple(names)
+
+
+def _time_column(root: lg.Logical) -> str | None:
+    """The column of the result that is a bound of the window, if it has one."""
+    for f in root.schema:
+        node, name = root, f.name
+        while not isinstance(node, lg.Scan | lg.Union | lg.Join | lg.Aggregate):
+            if isinstance(node, lg.Project):
+                source = dict(node.items)[name]
+                if not isinstance(source, Column):
+                    break
+                name = source.name
+                if is_window_field(source, node.input.schema):
+                    return f.name
+            node = node.inputs[0]
+    return None
 
 
 def _key_columns(root: lg.Logical) -> tuple[tuple[str, ...], list[lg.Project]]:

@@ -41,10 +41,6 @@ DEFAULTS: dict[str, Setting] = {
     "spark.ui.retainedStages": 50,
     "spark.ui.retainedTasks": 1000,
     "spark.sql.ui.retainedExecutions": 20,
-    # Workers reach the JVM over a socket file, which is faster than TCP.
-    "spark.python.unix.domain.socket.enabled": True,
-    # On a busy machine a worker may take longer than the usual 15 s to start.
-    "spark.python.authenticate.socketTimeout": "120s",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.ansi.enabled": False,
     "spark.sql.session.timeZone": "UTC",

@@ -174,6 +174,8 @@ def _batch_function(
         if limit is None and feed.count(query.name, table.num_rows) > MEMORY_ROWS:
             feed.failures[query.name] = Abort(_memory_full(query))
             raise StopRequestedError
+        if limit is not None and query.time_column is not None:
+            table = table.sort_by(query.time_column)
         feed.put(query.name, batch_id, table if limit is None else table.slice(0, limit))
 
     return take_batch

@@ -2,7 +2,8 @@
 
 Spark puts ``$SPARK_HOME/python/lib/pyspark.zip`` in front of the path of every Python process it starts. Python
 keeps no compiled code for a zip file, so each process compiles all of pyspark anew: a second of CPU, six times
-before the first row of a Python source. Our home links to the pip package's programs and jars and has no such
+before the first row of a Python source; and a planner's process that has not called back within a fixed ten
+seconds, as on a busy machine, fails the query. Our home links to the pip package's programs and jars and has no such
 zip, so the workers import the pyspark that is installed beside StreamQ, compiled as it is.
 """
 

@@ -238,7 +238,7 @@ def test_a_changed_query_does_not_take_an_old_checkpoint(
     changed = query("q", Where(memory(), "`n` > 2", id="few"))
     (found,) = execute(spark, tmp_path, [changed], **options).diagnostics
     assert (found.code, found.notes) == ("SQ0805", ("changed or new: few",))
-    tuned = replace(changed, root=Where(memory(), "`n` > 1", id="few"), latency_ms=5)
+    tuned = replace(changed, root=Where(memory(), "`n` > 1", id="few"), time_column="n")
     assert execute(spark, tmp_path, [tuned], **options).diagnostics == ()
 
 

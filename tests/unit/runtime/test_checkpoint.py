@@ -50,7 +50,7 @@ def test_the_same_query_fits(used: Path) -> None:
 def test_what_may_change_between_runs(used: Path) -> None:
     control = ControlRelation("c", "hot", (Knob("keep", 0.5, 0.0, 1.0),))
     tuned = replace(
-        make(max_files_per_trigger=3), controls=(control,), latency_ms=10,
+        make(max_files_per_trigger=3), controls=(control,), time_column="until",
         origin=Span("other.cql", 1, 2),
     )
     assert checkpoint.check(tuned, used) is None
