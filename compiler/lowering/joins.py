@@ -12,7 +12,14 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Op, columns_of, conjuncts
 from streamq.compiler.lowering.sql import WINDOW, interval, quote, to_sql
-from streamq.compiler.lowering.state import LowerContext, Lowered, Stamp, refuse, refuse_closed
+from streamq.compiler.lowering.state import (
+    LowerContext,
+    Lowered,
+    Stamp,
+    one_time,
+    refuse,
+    refuse_closed,
+)
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Diagnostic, Severity
 
@@ -75,6 +82,7 @@ def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerCon
             "the two sides of the join have different windows", node.origin,
             "give both sides the same RANGE and SLIDE",
         )
+    left, right = (one_time(side, WINDOW, node, context) for side in (left, right))
     renamed = ph.Select(
         right.step,
         (*((n, quote(n)) for n in right.names), (RIGHT_WINDOW, quote(WINDOW))),
@@ -95,7 +103,8 @@ def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerCon
             window, closed = quote(WINDOW), left.closed
     items = (*((n, quote(n)) for n in joined.names), (WINDOW, window))
     step = ph.Select(joined.step, items, id=context.step_id(node, "window"), origin=node.origin)
-    return replace(joined, step=step, window=True, closed=closed)
+    times = frozenset() if closed else frozenset({WINDOW})
+    return replace(joined, step=step, window=True, times=times, closed=closed)
 
 
 def _streams(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
@@ -117,24 +126,10 @@ def _streams(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext
     if not bounded:
         _warn_unbounded(node, stamps, context)
     condition = " AND ".join([_condition(node, left, right), *bounds])
+    left, right = (one_time(s, _stamps(i, s)[0].column, node, context)
+                   for i, s in ((node.left, left), (node.right, right)))
     facts = replace(left, stamps=stamps, window=False, session=None)
-    left, right = (_one_event_time(side, node, context) for side in (left, right))
     return _join(node, left, right, condition, facts, context)
-
-
-def _one_event_time(side: Lowered, node: lg.Join, context: LowerContext) -> Lowered:
-    """A join's result with the event time of one stream only: Spark takes no more below a join.
-
-    The other times stay as values, which is all that the bounds ask of them; adding nothing to a time
-    takes the watermark off it.
-    """
-    others = {s.column for s in side.stamps[1:]} & side.columns
-    if not others:
-        return side
-    plain = f" + {interval(0)}"
-    items = tuple((n, quote(n) + plain if n in others else quote(n)) for n in side.names)
-    step = ph.Select(side.step, items, id=context.step_id(node, "times"), origin=node.origin)
-    return side.over(step)
 
 
 def _stamps(node: lg.Logical, side: Lowered) -> tuple[Stamp, ...]:
@@ -193,4 +188,6 @@ def _join(
         left.step, right.step, SPARK_KIND[node.kind], condition,
         id=context.step_id(node, "join"), origin=node.origin,
     )
-    return facts.over(step, (*left.names, *right.names))
+    names = (*left.names, *right.names)
+    times = (left.times | right.times) & {*names, WINDOW}
+    return replace(facts.over(step, names), times=times)

@@ -14,7 +14,15 @@ from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
 from streamq.compiler.lowering.scans import lower_scan, lower_shed
 from streamq.compiler.lowering.sql import WINDOW, aggregate, quote, to_sql
-from streamq.compiler.lowering.state import LowerContext, Lowered, Stamp, refuse, refuse_closed
+from streamq.compiler.lowering.state import (
+    LowerContext,
+    Lowered,
+    Stamp,
+    bare,
+    one_time,
+    refuse,
+    refuse_closed,
+)
 from streamq.dsl.ast import R2S
 from streamq.dsl.diagnostics import Diagnostic, Severity
 from streamq.dsl.types import holds_map, with_article
@@ -32,10 +40,11 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
             return _filter(node, lower(node.input, context), context)
         case lg.Watermark():
             below = lower(node.input, context)
-            return below.over(ph.WithWatermark(
+            step = ph.WithWatermark(
                 below.step, node.column, node.delay_ms,
                 id=context.step_id(node, "watermark"), origin=node.origin,
-            ))
+            )
+            return replace(below.over(step), times=frozenset({node.column}))
         case lg.Shed():
             return lower_shed(node, lower(node.input, context), context)
         case lg.Window():
@@ -85,8 +94,12 @@ def _project(node: lg.Project, context: LowerContext) -> Lowered:
     if session is not None:
         kept = tuple(renamed.get(p, "") for p in session[0].partition)
         session = (replace(session[0], partition=kept), renamed.get(session[1], ""))
+    times = {n for n, e in node.items if isinstance(e, Column) and e.name in below.times}
     step = ph.Select(below.step, items, id=context.step_id(node, "select"), origin=node.origin)
-    return replace(below.over(step, names), stamps=stamps, session=session)
+    return replace(
+        below.over(step, names), stamps=stamps, session=session,
+        times=frozenset(times) | (below.times & {WINDOW}),
+    )
 
 
 def _filter(node: lg.Filter, below: Lowered, context: LowerContext) -> Lowered:
@@ -131,7 +144,7 @@ def _window(node: lg.Window, below: Lowered, context: LowerContext) -> Lowered:
                 below.step, WINDOW, time, spec.range_ms, spec.slide_ms,
                 id=context.step_id(node, "window"), origin=node.origin,
             )
-            return replace(below.over(step), window=True)
+            return replace(below.over(step), window=True, times=below.times | {WINDOW})
         case lg.Session() as spec if time is not None:
             return replace(below, session=(spec, time))
         case lg.TimeRange() as spec if time is not None:
@@ -161,7 +174,7 @@ def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Low
             "aggregate the inner query over a window with SLIDE",
         )
     refuse_closed(below, "an aggregate", node)
-    keys = tuple((n, to_sql(e, below.columns)) for n, e in node.keys)
+    keys = _keys(node, below)
     names = tuple(f.name for f in node.schema)
     if below.session is not None:
         return _session(node, below, keys, context)
@@ -170,8 +183,10 @@ def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Low
     window = ((WINDOW, quote(WINDOW)),) if below.window else ()
     plan = two_level(node.aggregates, below.columns) if below.window else None
     if plan is not None:
+        stamped = plan.value in {quote(t) for t in below.times}
+        value = bare(plan.value) if stamped else plan.value
         inner = ph.Aggregate(
-            below.step, (*window, *keys, (VALUE, plan.value)), plan.inner,
+            below.step, (*window, *keys, (VALUE, value)), plan.inner,
             id=context.step_id(node, "distinct_values"), origin=node.origin,
         )
         outer_keys = (*window, *((n, quote(n)) for n, _ in keys))
@@ -182,7 +197,21 @@ def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Low
             below.step, (*window, *keys), _calls(node.aggregates, below.columns),
             id=context.step_id(node, "aggregate"), origin=node.origin,
         )
-    return Lowered(step, names, window=below.window)
+    times = {WINDOW} if below.window else {n for n, s in keys if s in map(quote, below.times)}
+    return Lowered(step, names, window=below.window, times=frozenset(times))
+
+
+def _keys(node: lg.Aggregate, below: Lowered) -> tuple[ph.Named, ...]:
+    """The keys; beside the window, or the first event time, others stand without their watermark."""
+    stamped = below.window or below.session is not None
+    keys: list[ph.Named] = []
+    for name, expr in node.keys:
+        text = to_sql(expr, below.columns)
+        if isinstance(expr, Column) and expr.name in below.times:
+            text = bare(text) if stamped else text
+            stamped = True
+        keys.append((name, text))
+    return tuple(keys)
 
 
 def _calls(
@@ -247,8 +276,12 @@ def _distinct(node: lg.Distinct, below: Lowered, context: LowerContext) -> Lower
             "use a window with SLIDE, or none",
         )
     if below.window:
-        keys = below.passed(below.names)
-        return below.over(ph.Aggregate(below.step, keys, (), id=step_id, origin=node.origin))
+        keys = tuple(
+            (n, bare(s) if n in below.times and n != WINDOW else s)
+            for n, s in below.passed(below.names)
+        )
+        step = ph.Aggregate(below.step, keys, (), id=step_id, origin=node.origin)
+        return replace(below.over(step), times=below.times & {WINDOW})
     for column in node.schema:
         if holds_map(column.type):
             raise refuse(
@@ -262,6 +295,7 @@ def _distinct(node: lg.Distinct, below: Lowered, context: LowerContext) -> Lower
             label="its state grows with the number of different rows",
             help="select the event-time column too, or put a window after the stream",
         ))
+    below = one_time(below, node.event_time, node, context)
     return below.over(
         ph.DropDuplicates(below.step, below.names, id=step_id, origin=node.origin)
     )
@@ -283,8 +317,9 @@ def _union(node: lg.Union, context: LowerContext) -> Lowered:
         for b, n in zip(branches, node.branches, strict=True)
     )
     step = ph.UnionAll(steps, id=context.step_id(node, "union"), origin=node.origin)
+    times = frozenset(t for b in branches for t in b.times)
     closed = next((b.closed for b in branches if b.closed), "")
-    return Lowered(step, names, window=branches[0].window, closed=closed)
+    return Lowered(step, names, window=branches[0].window, times=times, closed=closed)
 
 
 def _to_stream(node: lg.ToStream, below: Lowered, context: LowerContext) -> Lowered:
@@ -317,7 +352,7 @@ def _to_stream(node: lg.ToStream, below: Lowered, context: LowerContext) -> Lowe
             node.origin, "say ISTREAM for the rows that appear, or add SLIDE",
         )
     if not below.window:
-        return Lowered(below.step, below.names, closed=below.closed)
+        return Lowered(below.step, below.names, times=below.times, closed=below.closed)
     items = tuple((n, quote(n)) for n in below.names)
     step = ph.Select(below.step, items, id=context.step_id(node, "result"), origin=node.origin)
-    return Lowered(step, below.names, closed=below.closed)
+    return Lowered(step, below.names, times=below.times - {WINDOW}, closed=below.closed)

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.lowering.sql import WINDOW, quote
+from streamq.compiler.lowering.sql import WINDOW, interval, quote
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.records import dataclass
 from streamq.dsl.source import Span
@@ -25,6 +25,7 @@ class Lowered:
     """A step, its visible columns, whether it has the window column, and its streams' stamps.
 
     ``session``: the session window that the aggregate above must make, with its event-time column.
+    ``times``: the columns that carry Spark's watermark, the window column among them.
     ``closed``: what the rows are, where Spark cannot group them again.
     """
 
@@ -33,6 +34,7 @@ class Lowered:
     window: bool = False
     stamps: tuple[Stamp, ...] = ()
     session: tuple[lg.Session, str] | None = None
+    times: frozenset[str] = frozenset()
     closed: str = ""
 
     @property
@@ -70,6 +72,27 @@ def refuse(
 ) -> Abort:
     """A construct that has a meaning but no lowering."""
     return Abort(Diagnostic(code=code, message=message, span=span, help=help, notes=notes))
+
+
+def bare(time: str) -> str:
+    """A time without Spark's watermark on it: adding nothing takes it off."""
+    return f"{time} + {interval(0)}"
+
+
+def one_time(below: Lowered, keep: str | None, node: lg.Logical, context: LowerContext) -> Lowered:
+    """The rows with the watermark on one column, ``keep`` if it has one.
+
+    Spark takes no second event time into an operator that keeps state.
+    """
+    if len(below.times) < 2:
+        return below
+    kept = keep if keep in below.times else min(below.times)
+    items = tuple(
+        (n, bare(s) if n in below.times and n != kept else s)
+        for n, s in below.passed(below.names)
+    )
+    step = ph.Select(below.step, items, id=context.step_id(node, "times"), origin=node.origin)
+    return replace(below.over(step), times=frozenset({kept}))
 
 
 def refuse_closed(below: Lowered, what: str, node: lg.Logical) -> None:
