@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from streamq.runtime.cli import main
+from streamq.runtime.cli import entry
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

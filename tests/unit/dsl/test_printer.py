@@ -6,7 +6,6 @@ import inspect
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from streamq.dsl import ast
@@ -100,7 +99,9 @@ def test_the_strategies_make_every_class_of_node() -> None:
     collect(exprs(1), 300)
     collect(from_items(1), 100)
     collect(queries(1), 50)
-    collect(st.one_of(QOS, SHEDS, RECOVERS), 300)
+    collect(QOS, 200)
+    collect(SHEDS, 500)
+    collect(RECOVERS, 200)
     collect(STATEMENTS, 100)
     collect(PROGRAMS, 5)
     assert {cls.__name__ for cls in node_classes() - seen} == set()
