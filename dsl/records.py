@@ -2,7 +2,7 @@
 
 A program that only checks a file imports some two hundred frozen classes, and the standard
 decorator compiles six methods for each: that was three quarters of its start-up. Here only
-``__init__`` is compiled; the others are shared. Everything else is the standard decorator's work,
+``__init__`` is compiled, when the first object is made; the others are shared. Everything else is the standard decorator's work,
 so ``fields``, ``replace`` and ``match`` treat the classes as what they are.
 """
 
@@ -66,7 +66,7 @@ def _freeze(cls: Any) -> Any:
         for name, value in zip(names, state, strict=True):
             object.__setattr__(self, name, value)
 
-    cls.__init__ = _initializer(fields)
+    cls.__init__ = _lazy_initializer(cls, fields)
     cls.__eq__, cls.__hash__, cls.__repr__ = equals, hashed, shown_as
     cls.__setattr__, cls.__delattr__ = _no_assignment, _no_deletion
     if "__slots__" in cls.__dict__:
@@ -94,6 +94,18 @@ def _order(cls: Any) -> Any:
 def _values_of(names: tuple[str, ...]) -> Any:
     """A function that gives the values of these attributes, to compare and to hash."""
     return attrgetter(*names) if names else lambda _: ()
+
+
+def _lazy_initializer(cls: Any, fields: tuple[dataclasses.Field[Any], ...]) -> Any:
+    """An ``__init__`` that gives way to a compiled one at its first call: most classes never get there."""
+
+    def __init__(self: object, *args: object, **named: object) -> None:  # noqa: N807
+        compiled = _initializer(fields)
+        compiled.__qualname__ = f"{cls.__qualname__}.__init__"
+        cls.__init__ = compiled
+        compiled(self, *args, **named)
+
+    return __init__
 
 
 def _initializer(fields: tuple[dataclasses.Field[Any], ...]) -> Any:

@@ -30,6 +30,8 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
     counts = text and options.get("on_error") != "fail"
     whole = options.get("format") == "csv"
     names = set(wanted) | (required if checked else set())
+    if counts and not names:
+        names = {source.fields[0].name}
     schema = tuple(
         (f.name, spark_type(f.type)) for f in source.fields if whole or f.name in names
     )
@@ -44,14 +46,14 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
             test = " AND ".join(f"{quote(n)} IS NOT NULL" for n in sorted(required))
             kept = ph.Where(table, test, id=f"{source.name}.well_formed", origin=node.origin)
         return Lowered(_narrow(kept, schema, wanted, node, context), wanted)
-    step: ph.Step = ph.ScanStream(
+    scan = ph.ScanStream(
         stream=source.name, connector=source.connector, schema=schema, options=source.options,
         corrupt_column=CORRUPT if counts else None, id=step_id, origin=node.origin,
     )
-    bad = [f"{quote(CORRUPT)} IS NOT NULL"] if counts else []
-    bad += [f"{quote(n)} IS NULL" for n in sorted(required)] if checked else []
-    if bad:
-        step = _drop_malformed(step, " OR ".join(bad), node, context)
+    missing = [f"{quote(n)} IS NULL" for n in sorted(required)] if checked else []
+    step: ph.Step = scan
+    if counts or missing:
+        step = _drop_malformed(scan, counts, missing, node, context)
     return Lowered(_narrow(step, schema, wanted, node, context, bool(counts)), wanted)
 
 
@@ -66,15 +68,30 @@ def _narrow(
 
 
 def _drop_malformed(
-    step: ph.Step, bad: str, node: lg.Scan, context: LowerContext
+    step: ph.ScanStream, corrupt: bool, missing: list[str], node: lg.Scan, context: LowerContext
 ) -> ph.Step:
-    counts = (("arrived", "count(1)"), ("malformed", f"count_if({bad})"))
+    """Counts what arrives and what is malformed, and lets the rest pass.
+
+    Spark interprets the counts row by row, so each is as short as it can be: one ``count`` of a marker that is
+    NULL for a good row. The marker reads a column beside the malformed text: Spark refuses to read that alone.
+    """
+    marker = f"IF({' OR '.join(missing)}, '', NULL)"
+    good = [f"NOT ({' OR '.join(missing)})"] if missing else []
+    if corrupt:
+        text = quote(CORRUPT)
+        marker = f"coalesce({text}, {marker if missing else _leaning(text, step)})"
+        good.insert(0, f"{text} IS NULL")
+    counts = (("arrived", "count(1)"), ("malformed", f"count({marker})"))
     observed = ph.Observe(
         step, f"{context.step_id(node, 'intake')}@{context.query}", counts,
         id=f"{node.source.name}.intake", origin=node.origin,
     )
-    return ph.Where(observed, f"NOT ({bad})", id=f"{node.source.name}.well_formed",
+    return ph.Where(observed, " AND ".join(good), id=f"{node.source.name}.well_formed",
                     origin=node.origin)
+
+
+def _leaning(text: str, step: ph.ScanStream) -> str:
+    return f"IF({quote(step.schema[0][0])} IS NULL, NULL, {text})"
 
 
 def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:

@@ -37,7 +37,10 @@ class SourceContext:
 
 
 def read_stream(scan: ScanStream, context: SourceContext) -> DataFrame:
-    """The unbounded frame of a stream, with exactly the columns of ``scan.schema``."""
+    """The unbounded frame of a stream, with the columns of ``scan.schema``.
+
+    Where the scan collects malformed rows, ``scan.corrupt_column`` and undeclared columns may stand beside them.
+    """
     match scan.connector:
         case "file":
             return _read_files(context.spark.readStream, scan, context)
@@ -81,9 +84,10 @@ def _read_files(
         context.spark.conf.set(_NANOS_AS_LONG, "true")
         schema = tuple((n, "BIGINT" if n in nanos else t) for n, t in schema)
     reader = reader.options(**_spark_options(scan.options, streaming=is_stream))
-    corrupt = scan.corrupt_column if isinstance(scan, ScanStream) else None
+    text = data_format != "parquet"
+    corrupt = scan.corrupt_column if text and isinstance(scan, ScanStream) else None
     fails = not is_stream or options.get("on_error") == "fail"
-    if data_format != "parquet":
+    if text:
         reader = reader.option("mode", "FAILFAST" if fails else "PERMISSIVE")
         if corrupt is not None:
             reader = reader.option("columnNameOfCorruptRecord", corrupt)
@@ -91,11 +95,10 @@ def _read_files(
                 schema = (*schema, (corrupt, "STRING"))
     place = spark_path(path) if is_stream else path
     frame: DataFrame = reader.schema(_ddl(schema)).format(data_format).load(place)
-    names = [name for name, _ in scan.schema if name != corrupt]
-    columns = [_plain_or_micros(name, nanos) for name in names]
-    if corrupt is not None and data_format != "parquet":
-        columns.append(_corrupt_column(corrupt, names))
-    return frame.select(*columns)
+    if corrupt is not None:
+        # The plan counts and leaves out malformed rows next; a select before that would copy each row.
+        return frame
+    return frame.select(*(_plain_or_micros(name, nanos) for name, _ in scan.schema))
 
 
 def _first_file(
@@ -129,16 +132,6 @@ def _plain_or_micros(name: str, nanos: frozenset[str]) -> Column:
     if name in nanos:
         return F.expr(f"timestamp_micros({quoted(name)} div 1000)").alias(name)
     return F.col(quoted(name))
-
-
-def _corrupt_column(corrupt: str, names: list[str]) -> Column:
-    """The text of malformed rows. Spark refuses to read it alone, and a plain count needs nothing
-    else, so the expression leans on another column without being changed by it."""
-    text = quoted(corrupt)
-    if not names:
-        return F.col(text)
-    sql = f"coalesce({text}, IF({quoted(names[0])} IS NULL, NULL, {text}))"
-    return F.expr(sql).alias(corrupt)
 
 
 def _read_script(

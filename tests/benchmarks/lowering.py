@@ -2,7 +2,7 @@
 
 Run from the root of the repository::
 
-    python -m tests.benchmarks.lowering [--rows 3000000] [--repeat 5] [--only q5,q7]
+    python -m tests.benchmarks.lowering [--rows 3000000] [--repeat 9] [--only q5,q7]
 
 Ends with 1 where a compiled plan reaches less than 0.95 of the other's throughput.
 """
@@ -30,6 +30,7 @@ from tests.benchmarks.measure import folder_size, print_races, run_race
 FILES = 12
 FILES_PER_BATCH = 2
 KEYS = 100
+WARM_UPS = 4
 
 DECLARATIONS = f"""
 CREATE STREAM bid (
@@ -166,7 +167,7 @@ def compiled(case: Case, inputs: Inputs) -> DataFrame:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compiled plans against PySpark by hand.")
     parser.add_argument("--rows", type=int, default=3_000_000)
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--only", default="", help="parts of names, with commas: q5,q7")
     options = parser.parse_args()
     wanted = [part for part in options.only.split(",") if part] or [""]
@@ -184,6 +185,7 @@ def main() -> int:
             races.append(run_race(
                 spark, case.name, rows, partial(compiled, case, inputs),
                 partial(case.by_hand, inputs), mode=case.mode, repeat=options.repeat,
+                warm_ups=WARM_UPS,
             ))
             print(f"{case.name}: {races[-1].ratio:.3f}", file=sys.stderr, flush=True)
     good = print_races(races, "by hand")
