@@ -143,8 +143,8 @@ class ExpressionBinder:
             ast.Quantified: "ALL/ANY (query)", ast.ScalarQuery: "a scalar subquery",
         }
         return self.context.error(
-            "SQ0501", f"{names[type(node)]} cannot be run yet", node.span,
-            help="write it as a join with the other stream or table",
+            "SQ0501", f"{names[type(node)]} cannot be run here yet", node.span,
+            help="write it as a join; IN and EXISTS can stand in WHERE, joined to the rest by AND",
         )
 
     def _negate(self, bound: Expr, negated: bool, span: Span) -> Expr:
@@ -181,7 +181,7 @@ class ExpressionBinder:
         if is_unknown(left, right):
             return unknown(node.span)
         if node.op in COMPARISONS:
-            return self._compare(node.op, left, right, node.span)
+            return self.compare(node.op, left, right, node.span)
         nullable = left.nullable or right.nullable
         if node.op == "||":
             if not (concat_fits(left.type) and concat_fits(right.type)):
@@ -213,7 +213,8 @@ class ExpressionBinder:
         nullable = any(a.nullable for a in args)
         return ir.Op(op=node.op, args=args, type=BOOLEAN, nullable=nullable, origin=node.span)
 
-    def _compare(self, op: str, left: Expr, right: Expr, span: Span) -> Expr:
+    def compare(self, op: str, left: Expr, right: Expr, span: Span) -> Expr:
+        """``left op right`` over their common type; reports where there is none."""
         left, right = self._temporal_literal(left, right), self._temporal_literal(right, left)
         if is_unknown(left, right):
             return unknown(span)
@@ -256,10 +257,10 @@ class ExpressionBinder:
         operand, low, high = self.bind(node.operand), self.bind(node.low), self.bind(node.high)
         if is_unknown(operand, low, high):
             return unknown(node.span)
-        lower = self._compare(">=", operand, low, node.span)
+        lower = self.compare(">=", operand, low, node.span)
         if is_unknown(lower):
             return lower
-        upper = self._compare("<=", operand, high, node.span)
+        upper = self.compare("<=", operand, high, node.span)
         if is_unknown(upper):
             return upper
         both = ir.conjunction((lower, upper))
@@ -311,7 +312,7 @@ class ExpressionBinder:
                 value = self.bind(when.condition)
                 known = not is_unknown(operand, value)
                 conditions.append(
-                    self._compare("=", operand, value, when.span) if known
+                    self.compare("=", operand, value, when.span) if known
                     else unknown(when.span)
                 )
         results = [self.bind(when.result) for when in node.whens]

@@ -10,6 +10,7 @@ from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.relations import BoundCte, Environment, bind_named
 from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.binder.select import Block, bind_select, distinct_names, finish_groups
+from streamq.compiler.binder.set_comparisons import bind_compared
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr
 from streamq.dsl import ast
@@ -110,12 +111,9 @@ def _set_operation(node: ast.SetOp, env: Environment) -> lg.Logical:
                 message=f"{node.op} of {len(first.schema)} and {len(plan.schema)} columns",
                 help="select the same number of columns on both sides",
             ))
-    if node.op != "UNION":
-        raise Abort(Diagnostic(
-            code="SQ0501", message=f"{node.op} cannot be run yet", span=node.span,
-            help="for streams, a LEFT JOIN with `… IS NULL` finds what has no counterpart",
-        ))
     aligned = _align(plans, [b.span for b in branches], node, env)
+    if node.op != "UNION":
+        return bind_compared(aligned, node, env)
     union: lg.Logical = lg.Union(aligned, owner=env.owner, origin=node.span)
     if not node.all:
         union = lg.Distinct(union, owner=env.owner, origin=node.span)

@@ -9,6 +9,7 @@ from streamq.compiler.binder.context import RESERVED_PREFIX, BindContext, is_unk
 from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.relations import Environment, bind_from, reject_aggregates
 from streamq.compiler.binder.scope import Scope
+from streamq.compiler.binder.subqueries import bind_where
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr
@@ -150,9 +151,7 @@ def bind_select(node: ast.Select, env: Environment) -> Block:
     plan, scope = bind_from(node.from_, env)
     binder = ExpressionBinder(scope, env.context, env.catalog.functions)
     if node.where is not None:
-        predicate = binder.bind_condition(node.where, "WHERE")
-        reject_aggregates(predicate, "WHERE", env.context)
-        plan = lg.Filter(plan, predicate, owner=env.owner, origin=node.where.span)
+        plan = bind_where(node.where, plan, binder, env)
     items = _bind_items(node, binder, scope)
     block = Block(plan, binder, items, env.owner, node.span)
     if node.distinct is ast.Distinct.APPROX:

@@ -1,0 +1,58 @@
+"""EXCEPT and INTERSECT of results of equal windows, as one grouping of both sides."""
+
+from __future__ import annotations
+
+from streamq.compiler.binder.catalog import identity
+from streamq.compiler.binder.relations import Environment
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.expr import AggCall, Column, Literal, Op, conjunction
+from streamq.dsl import ast
+from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.types import BOOLEAN, INT
+from streamq.stdlib.functions import FUNCTIONS
+
+MARK = "__side"
+
+
+def bind_compared(sides: tuple[lg.Logical, ...], node: ast.SetOp, env: Environment) -> lg.Logical:
+    """EXCEPT and INTERSECT: every row once, by the sides that have it.
+
+    ::
+
+        a EXCEPT b     ->  SELECT row FROM (a marked 0, b marked 1) GROUP BY row HAVING MAX(mark) = 0
+        a INTERSECT b  ->  … HAVING MIN(mark) = 0 AND MAX(mark) = 1
+    """
+    window = sides[0].window
+    same = isinstance(window, lg.Sliding) and all(s.window == window for s in sides)
+    if node.all or not (same and all(s.change is lg.Change.FINAL for s in sides)):
+        raise Abort(Diagnostic(
+            code="SQ0501", span=node.span,
+            message=f"{node.op}{' ALL' if node.all else ''} of these inputs cannot be run yet",
+            help=f"put the same window, for example [TUMBLE 1 MINUTE], on both sides of {node.op}",
+        ))
+    marked = []
+    for side, mark in zip(sides, (0, 1), strict=True):
+        value = Literal(value=mark, type=INT, nullable=False, origin=node.span)
+        marked.append(lg.Project(
+            side, (*identity(side.schema), (MARK, value)), owner=env.owner, origin=node.span
+        ))
+    union = lg.Union(tuple(marked), owner=env.owner, origin=node.span)
+    keys = identity(sides[0].schema)
+    mark_column = Column(name=MARK, type=INT, nullable=False)
+    extremes = tuple(
+        (f"{MARK}_{name}", AggCall(function=name, args=(mark_column,), spec=FUNCTIONS[name], type=INT))
+        for name in ("MIN", "MAX")
+    )
+    grouped = lg.Aggregate(union, keys, extremes, owner=env.owner, origin=node.span)
+    wanted = (("MAX", 0),) if node.op == "EXCEPT" else (("MIN", 0), ("MAX", 1))
+    tests = tuple(
+        Op(op="=", type=BOOLEAN, origin=node.span, args=(
+            Column(name=f"{MARK}_{name}", type=INT),
+            Literal(value=value, type=INT, nullable=False),
+        ))
+        for name, value in wanted
+    )
+    test = conjunction(tests)
+    assert test is not None
+    kept = lg.Filter(grouped, test, owner=env.owner, origin=node.span)
+    return lg.Project(kept, keys, owner=env.owner, origin=node.span)
