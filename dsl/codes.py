@@ -2,7 +2,7 @@
 
 Ranges: 00xx reading files, 01xx syntax, 02xx names, 03xx types, 04xx queries and windows,
 05xx what cannot be lowered, 06xx policies, 07xx options and connectors, 08xx running,
-09xx warnings and notes of the compiler. Every code has a page under ``docs/errors/``.
+09xx warnings and notes of the compiler, 10xx tests of programs. Every code has a page under ``docs/errors/``.
 """
 
 from __future__ import annotations
@@ -65,5 +65,12 @@ CODES: dict[str, str] = {
     "SQ0806": "sink cannot be written",
     "SQ0901": "state grows without bound",
     "SQ0902": "statement has no effect",
+    "SQ1001": "tests cannot be read",
+    "SQ1002": "unknown key of a test",
+    "SQ1003": "test is not well formed",
+    "SQ1004": "test names what the program does not have",
+    "SQ1005": "value does not fit its column",
+    "SQ1006": "table has no rows in a test",
+    "SQ1007": "test cannot be run",
 }
 """Code to title. Phases add codes here; a test holds the table against ``docs/errors``."""

@@ -53,6 +53,8 @@ def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
 
     _add_run(add("run", "run the queries of a program on Spark"))
 
+    _add_test(add("test", "run the tests of programs, without starting Spark"))
+
     fmt = add("fmt", "bring programs into the standard layout, in place")
     fmt.add_argument("files", nargs="+", metavar="FILE", help=_FILE_HELP)
     fmt.add_argument("--check", action="store_true", help="change nothing, name files to change")
@@ -88,6 +90,21 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     shown = run.add_mutually_exclusive_group()
     shown.add_argument("-q", "--quiet", action="store_true", help="print results only")
     shown.add_argument("--json", action="store_true", help="print JSON lines")
+
+
+def _add_test(test: argparse.ArgumentParser) -> None:
+    test.add_argument(
+        "paths", nargs="*", default=["."], metavar="PATH",
+        help="a .test.yaml file, a .cql program or a folder; the current folder if left out",
+    )
+    test.add_argument(
+        "--engine", choices=("reference", "spark"), default="reference",
+        help="what answers the queries; only `reference` can be had yet",
+    )
+    test.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML there as well")
+    test.add_argument(
+        "--filter", default="", metavar="TEXT", help="only tests with this in their name"
+    )
 
 
 def duration(text: str) -> float:

@@ -125,10 +125,7 @@ def compile_file(args: Arguments) -> int:
     if args.output is None:
         _print_text(text)
         return OK
-    try:
-        args.output.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {args.output}: {_reason(error)}") from error
+    _write(args.output, text if text.endswith("\n") else f"{text}\n")
     return OK
 
 
@@ -163,6 +160,45 @@ def run(args: Arguments) -> int:
     )
     report = _run(plan, asked, program.sources, quiet=args.quiet, as_json=args.json)
     return RUN_FAILED if report.failed else OK
+
+
+def run_tests(args: Arguments) -> int:
+    """Runs the tests that users wrote for their programs."""
+    from time import perf_counter
+
+    from streamq.runtime.fixtures.discover import NoTests, find_files
+    from streamq.runtime.fixtures.report import closing_text, file_line
+    from streamq.runtime.fixtures.runner import Runner
+
+    if args.engine != "reference":
+        raise UsageError(
+            "--engine spark: tests run on the reference evaluator only; Spark tells neither at which "
+            "instant a row came nor what an open window holds"
+        )
+    began = perf_counter()
+    try:
+        files = find_files(args.paths)
+    except NoTests as error:
+        raise UsageError(str(error)) from error
+    runner = Runner(args.filter)
+    outcomes = []
+    for file in files:
+        outcome = runner.run(file)
+        if outcome is None:
+            continue
+        outcomes.append(outcome)
+        print(file_line(outcome), flush=True)
+        found = [*outcome.diagnostics, *(d for o in outcome.outcomes for d in o.diagnostics)]
+        _show(tuple(found), outcome.sources, err=False)
+    if not outcomes:
+        raise UsageError(f"--filter {args.filter}: no test has this in its name")
+    seconds = perf_counter() - began
+    _print_text(closing_text(outcomes, seconds))
+    if args.junit is not None:
+        from streamq.runtime.fixtures.junit import to_junit
+
+        _write(args.junit, to_junit(outcomes, seconds))
+    return OK if all(outcome.passed for outcome in outcomes) else PROGRAM_ERROR
 
 
 def fmt(args: Arguments) -> int:
@@ -221,6 +257,7 @@ COMMANDS: dict[str, Command] = {
     "compile": compile_file,
     "explain": explain,
     "run": run,
+    "test": run_tests,
     "fmt": fmt,
     "doctor": doctor,
     "explain-error": explain_error,
@@ -386,6 +423,13 @@ def _queries(program: Loaded) -> list[str]:
     """The names of the program's queries; none where it has errors."""
     plan = program.result.plan if program.result is not None else None
     return [query.name for query in plan.queries] if plan is not None else []
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {_reason(error)}") from error
 
 
 def _print_text(text: str) -> None:

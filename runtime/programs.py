@@ -50,8 +50,11 @@ def read_source(name: str) -> SourceFile | Diagnostic:
         )
 
 
-def load_program(name: str) -> Loaded:
-    """Reads, compiles and looks at the files and folders that the program names."""
+def load_program(name: str, *, look_at_files: bool = True) -> Loaded:
+    """Reads, compiles and looks at the files and folders that the program names.
+
+    ``look_at_files``: False for a program that will not read them.
+    """
     source = read_source(name)
     if isinstance(source, Diagnostic):
         return Loaded(name, SourceMap(), (source,))
@@ -62,7 +65,7 @@ def load_program(name: str) -> Loaded:
 
     result = compile_program(source, CompileOptions(base_dir=str(folder)), read_text)
     found = result.diagnostics
-    if result.plan is not None:
+    if result.plan is not None and look_at_files:
         found = (*found, *preflight(result.plan))
     ordered = sorted(found, key=lambda d: (d.span, d.code, d.message))
     return Loaded(source.name, result.sources, tuple(ordered), result)

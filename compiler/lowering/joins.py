@@ -90,7 +90,7 @@ def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerCon
     )
     other = replace(right, step=renamed, window=False)
     same = f"{quote(WINDOW)} = {quote(RIGHT_WINDOW)}"
-    condition = _condition(node, left, right)
+    condition = _condition(node, left, right, (WINDOW, RIGHT_WINDOW))
     test = same if condition == "TRUE" else f"{same} AND {condition}"
     joined = _join(node, left, other, test, left, context)
     match node.kind:
@@ -125,9 +125,10 @@ def _streams(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext
             )
     if not bounded:
         _warn_unbounded(node, stamps, context)
-    condition = " AND ".join([_condition(node, left, right), *bounds])
-    left, right = (one_time(s, _stamps(i, s)[0].column, node, context)
-                   for i, s in ((node.left, left), (node.right, right)))
+    times = (_stamps(node.left, left)[0].column, _stamps(node.right, right)[0].column)
+    condition = " AND ".join([_condition(node, left, right, times), *bounds])
+    left, right = (one_time(s, time, node, context)
+                   for s, time in zip((left, right), times, strict=True))
     facts = replace(left, stamps=stamps, window=False, session=None)
     return _join(node, left, right, condition, facts, context)
 
@@ -174,10 +175,22 @@ def _warn_unbounded(node: lg.Join, stamps: tuple[Stamp, ...], context: LowerCont
     ))
 
 
-def _condition(node: lg.Join, left: Lowered, right: Lowered) -> str:
-    if node.condition is None:
-        return "TRUE"
-    return to_sql(node.condition, left.columns | right.columns)
+def _condition(
+    node: lg.Join, left: Lowered, right: Lowered, times: tuple[str, str] = ("", "")
+) -> str:
+    """The condition; ``times``: the event time of each side that is a stream with a watermark.
+
+    Spark moves a test of one side below that side's watermark unless it reads the event time; rows that
+    fail it would then no longer move the watermark, and the rows without a counterpart would not come.
+    """
+    known = left.columns | right.columns
+    sides = ({f.name for f in node.left.schema}, {f.name for f in node.right.schema})
+    texts = []
+    for part in conjuncts(node.condition):
+        text, read = to_sql(part, known), columns_of(part)
+        time = next((t for t, side in zip(times, sides, strict=True) if t and read and read <= side), "")
+        texts.append(f"if({quote(time)} IS NULL, FALSE, {text})" if time else text)
+    return " AND ".join(f"({text})" for text in texts) if len(texts) > 1 else "".join(texts) or "TRUE"
 
 
 def _join(

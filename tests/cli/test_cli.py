@@ -328,7 +328,7 @@ def test_no_heavy_import(program: Path, argv: list[str]) -> None:
         "import sys\n"
         "from streamq.runtime.cli import main\n"
         f"code = main([*{argv!r}, 'p.cql'])\n"
-        "heavy = {'pyspark', 'py4j', 'pandas', 'pyarrow', 'numpy', 'rich', 'lark'}\n"
+        "heavy = {'pyspark', 'py4j', 'pandas', 'pyarrow', 'numpy', 'rich', 'lark', 'yaml'}\n"
         "print(code, sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     ran = subprocess.run(

@@ -1,7 +1,7 @@
 """Every diagnostic code has a page, and the programs on the page do what it says.
 
 A ``fails`` block gives exactly the code of its page, a ``mended`` block compiles without an error and without
-that code. Blocks with ``file=`` are written into the program's folder first.
+that code. On pages about tests, ``refused`` and ``accepted`` say the same of files of tests. Blocks with ``file=`` are written into the program's folder first.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import pytest
 
 from streamq.dsl.codes import CODES
 from streamq.dsl.diagnostics import Severity
+from streamq.runtime.fixtures.runner import Runner
 from tests.docs.pages import DOCS, Page, read_page
 from tests.docs.programs import codes_of, compile_in, told
 
 ERRORS = DOCS / "errors"
+
+OF_TESTS = [code for code in CODES if code.startswith("SQ10")]
 
 TOLD_IN_WORDS = {
     "SQ0005": "takes binary data or a long text; `test_text_that_is_no_program` makes one",
@@ -24,6 +27,7 @@ TOLD_IN_WORDS = {
     "SQ0802": "needs a machine without Java",
     "SQ0804": "happens when a run reads the row",
     "SQ0805": "needs two runs with a change between them",
+    **dict.fromkeys(OF_TESTS, "is about tests; `test_tests_on_the_page` runs some"),
 }
 """Codes whose pages describe a situation, with the reason why no program can show it."""
 
@@ -80,6 +84,23 @@ def test_situation_says_when_and_what_to_do(code: str) -> None:
     assert not [block for block in page.blocks if block.has("fails")]
     assert "## When it happens" in page.text
     assert "## What to do" in page.text
+
+
+@pytest.mark.parametrize("code", OF_TESTS)
+def test_tests_on_the_page(code: str, tmp_path: Path) -> None:
+    """``refused`` blocks are files of tests that give exactly the code, those of ``accepted`` ones pass."""
+    page = _page(code)
+    _write_files(page, tmp_path)
+    blocks = [block for block in page.blocks if block.language == "yaml"]
+    assert [block.words for block in blocks] == [{"refused"}, {"accepted"}]
+    tests = tmp_path / "program.test.yaml"
+    for block in blocks:
+        tests.write_text(block.text, encoding="utf-8")
+        outcome = Runner().run(str(tests))
+        assert outcome is not None
+        found = [*outcome.diagnostics, *(d for one in outcome.outcomes for d in one.diagnostics)]
+        assert codes_of(found) == ([code] if block.has("refused") else []), page.place(block)
+        assert outcome.passed == block.has("accepted"), page.place(block)
 
 
 def test_deep_nesting(tmp_path: Path) -> None:

@@ -1,80 +1,15 @@
-"""``docs/getting-started.md`` is followed line by line, in an empty folder.
-
-Blocks with ``file=`` are written, ``sh`` blocks are run one after another. ``text`` blocks behind a command say what
-it prints: ``output`` exactly, ``sorted`` exactly but in any order, ``lines`` these lines among others, ``like`` lines
-that differ in their numbers only. ``fails``: the command ends with an error. ``--accept`` renews ``output`` blocks.
-``spark``: the command needs Spark. ``install``: not run, since the test runs in what it makes; its make targets are
-looked up by ``test_links.py``.
-"""
+"""``docs/getting-started.md`` and ``docs/testing.md`` are followed line by line; see ``following.py``."""
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import DOCS, Block, Page, read_page, replace_block
+from tests.docs.following import follow
+from tests.docs.pages import DOCS, read_page
 
 PAGE = read_page(DOCS / "getting-started.md")
-DEADLINE_SECONDS = 300
-
-
-def _run(block: Block, folder: Path) -> str:
-    """The standard output of the block's commands; fails where their exit code is not as said."""
-    environment = {**os.environ, "NO_COLOR": "1"}
-    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["sh", "-e", "-c", block.text], cwd=folder, env=environment, capture_output=True, text=True,
-        timeout=DEADLINE_SECONDS, check=False,
-    )
-    assert (done.returncode != 0) == block.has("fails"), f"{PAGE.place(block)}: {done.stdout}{done.stderr}"
-    assert "Traceback" not in done.stderr
-    return done.stdout
-
-
-def _compare(told: Block, printed: str) -> None:
-    if told.has("output"):
-        assert printed.strip() == told.text.strip(), PAGE.place(told)
-    elif told.has("sorted"):
-        assert sorted(printed.splitlines()) == sorted(told.text.splitlines()), PAGE.place(told)
-    elif told.has("lines"):
-        assert set(told.text.splitlines()) <= set(printed.splitlines()), PAGE.place(told)
-    elif told.has("like"):
-        assert _shapes(told.text) <= _shapes(printed), f"{PAGE.place(told)}:\n{printed}"
-    else:
-        assert not told.words, PAGE.place(told)
-
-
-def _shapes(text: str) -> set[str]:
-    """The lines without blanks that only align, and with one digit for each number."""
-    return {re.sub(r"\d+", "0", " ".join(line.split())) for line in text.splitlines()}
-
-
-def _follow(page: Page, folder: Path, *, spark: bool, accept: bool) -> int:
-    """Does what the page says, without Spark's part unless asked for; returns the commands run."""
-    ran = 0
-    renewed: list[tuple[Block, str]] = []
-    printed: str | None = None
-    for block in page.blocks:
-        if "file" in block.values:
-            target = folder / block.values["file"]
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(block.text, encoding="utf-8")
-        elif block.language == "sh":
-            skipped = block.has("install") or (block.has("spark") and not spark)
-            printed = None if skipped else _run(block, folder)
-            ran += not skipped
-        elif printed is not None and accept and block.has("output"):
-            renewed.append((block, printed))
-        elif printed is not None:
-            _compare(block, printed)
-    for told, text in reversed(renewed):
-        replace_block(page, told, text)
-    return ran
 
 
 def _accept(request: pytest.FixtureRequest) -> bool:
@@ -82,10 +17,15 @@ def _accept(request: pytest.FixtureRequest) -> bool:
 
 
 def test_commands_without_spark(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    assert _follow(PAGE, tmp_path, spark=False, accept=_accept(request)) >= 4
+    assert follow(PAGE, tmp_path, spark=False, accept=_accept(request)) >= 4
 
 
 @pytest.mark.spark
 @pytest.mark.slow
 def test_every_command(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    assert _follow(PAGE, tmp_path, spark=True, accept=_accept(request)) >= 7
+    assert follow(PAGE, tmp_path, spark=True, accept=_accept(request)) >= 7
+
+
+def test_the_page_on_tests(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    page = read_page(DOCS / "testing.md")
+    assert follow(page, tmp_path, spark=False, accept=_accept(request)) == 3

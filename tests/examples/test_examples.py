@@ -10,6 +10,8 @@ from streamq.compiler.driver import CompileResult
 from streamq.dsl.diagnostics import DiagnosticSink, Severity
 from streamq.dsl.formatter import format_source
 from streamq.dsl.source import SourceFile
+from streamq.runtime.fixtures.report import closing_text
+from streamq.runtime.fixtures.runner import Runner
 from tests.examples.running import EXAMPLES, compile_file
 
 FILES = sorted(EXAMPLES.glob("*/*.cql"))
@@ -54,6 +56,13 @@ def test_is_in_the_standard_layout(file: Path) -> None:
     source = SourceFile(file.name, file.read_text(encoding="utf-8"))
     assert format_source(source, sink) == source.text
     assert not sink.has_errors
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/*.test.yaml")), ids=_name)
+def test_tests_of_examples_pass(file: Path) -> None:
+    outcome = Runner().run(str(file))
+    assert outcome is not None
+    assert outcome.passed, closing_text([outcome], 0.0)
 
 
 def test_the_demo_sheds_a_fifth() -> None:
