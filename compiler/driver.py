@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.program import bind_program
@@ -17,6 +16,7 @@ from streamq.compiler.passes.base import PassContext, TraceEntry, run_passes
 from streamq.compiler.passes.pipeline import PIPELINE
 from streamq.compiler.recursion import deep_recursion
 from streamq.dsl.diagnostics import CompileFailed, Diagnostic, DiagnosticSink, Severity
+from streamq.dsl.records import dataclass
 from streamq.dsl.source import SourceFile, SourceMap, Span
 
 

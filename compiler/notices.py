@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from streamq.dsl.records import dataclass
 from streamq.dsl.source import NO_SPAN, Span
 
 

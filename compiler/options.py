@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from streamq.dsl.records import dataclass
 from streamq.stdlib.registry import OptionSpec, OptionType
 
 SETTINGS: dict[str, OptionSpec] = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from streamq.dsl.ast import Duration, Ident
 from streamq.dsl.diagnostics import Diagnostic, DiagnosticSink
 from streamq.dsl.lexer import Token
+from streamq.dsl.records import dataclass
 from streamq.dsl.source import Span
 from streamq.dsl.words import UNITS
 

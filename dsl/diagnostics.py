@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from enum import Enum
 
 from streamq.dsl.codes import CODES
+from streamq.dsl.records import dataclass
 from streamq.dsl.source import SourceMap, Span
 
 

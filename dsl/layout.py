@@ -7,8 +7,9 @@ sequence of these. A group is set on one line where it fits, else all its own li
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from streamq.dsl.records import dataclass
 
 WIDTH = 100
 INDENT = 2

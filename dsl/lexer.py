@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from streamq.dsl.diagnostics import Diagnostic, DiagnosticSink
+from streamq.dsl.records import dataclass
 from streamq.dsl.source import SourceFile, Span
 from streamq.dsl.words import UNITS
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 
 from streamq.dsl import ast
 from streamq.dsl.layout import HARD, LINE, Doc, Group, Remark, bracketed, joined
+from streamq.dsl.records import dataclass
 from streamq.dsl.words import RESERVED
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")

@@ -7,10 +7,11 @@ and writes the file; a test holds the file against the grammar.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from os.path import dirname, join
 from typing import NamedTuple
+
+from streamq.dsl.records import dataclass
 
 STORED = join(dirname(__file__), "tables.json")
 END = "$END"

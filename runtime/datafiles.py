@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from streamq.dsl.records import dataclass
 from streamq.runtime.parquet_footer import read_columns
 
 SAMPLE_LINES = 1_000

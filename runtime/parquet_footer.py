@@ -7,9 +7,10 @@ does. A footer is Thrift's compact protocol; of its FileMetaData only the schema
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from streamq.dsl.records import dataclass
 
 _MAGIC = b"PAR1"
 _SCHEMA, _NAME, _CHILDREN, _LOGICAL = 2, 4, 5, 10

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from streamq.compiler.driver import CompileResult, compile_program
 from streamq.compiler.options import CompileOptions
 from streamq.dsl.diagnostics import Diagnostic, Severity
+from streamq.dsl.records import dataclass
 from streamq.dsl.source import SourceFile, SourceMap, Span
 from streamq.runtime.preflight import preflight
 

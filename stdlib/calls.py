@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from streamq.dsl.diagnostics import InternalError
+from streamq.dsl.records import dataclass
 from streamq.dsl.types import Struct, Type
 from streamq.stdlib.registry import FunctionSpec
 

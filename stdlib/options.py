@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from streamq.dsl.diagnostics import InternalError, did_you_mean
+from streamq.dsl.records import dataclass
 from streamq.dsl.words import UNITS
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
 

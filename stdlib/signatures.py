@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, replace
 from streamq.dsl.types import NULL, Type, common_type
 from streamq.stdlib.calls import Arg
 from streamq.stdlib.fitting import coerce, default, fits, places, variables

@@ -8,10 +8,10 @@ multiples of the slide from 1970, as Spark has them; a plain ``[RANGE t]`` is (n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+
+from streamq.dsl.records import dataclass
 
 Times = NDArray[np.int64]
 US_PER_MS = 1_000

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.durations import show_ms
 from streamq.dsl.ast import JoinKind
+from streamq.dsl.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from streamq.compiler.binder.catalog import Catalog, Source, identity, with_watermark
 from streamq.compiler.binder.context import RESERVED_PREFIX, BindContext, is_unknown, unknown
@@ -18,6 +17,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Expr
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Label, did_you_mean
+from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import NULL, TIMESTAMP, Type, converts_silently, with_article
 from streamq.stdlib.connectors import (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.ir.expr import Expr, Literal
 from streamq.dsl import ast
+from streamq.dsl.records import replace
 from streamq.dsl.types import (
     BIGINT,
     DATE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from streamq.compiler.binder.context import BindContext, is_unknown
 from streamq.compiler.binder.expressions import ExpressionBinder
@@ -12,6 +11,7 @@ from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.ir.logical import Field, FunctionDecl
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.records import dataclass
 from streamq.dsl.types import holds_map, is_numeric, with_article
 
 

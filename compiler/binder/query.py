@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from streamq.compiler.binder.context import UNKNOWN, is_unknown
@@ -15,6 +14,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic, Label
+from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import common_type, with_article
 

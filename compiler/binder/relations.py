@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from streamq.compiler.binder.catalog import Catalog, identity
 from streamq.compiler.binder.context import BindContext, is_unknown
@@ -15,6 +15,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.dsl import ast
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Abort, Diagnostic, Label, did_you_mean
+from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import BOOLEAN, common_type, with_article
 

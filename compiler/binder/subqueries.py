@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from streamq.compiler.binder.catalog import identity
 from streamq.compiler.binder.context import is_unknown
@@ -26,6 +25,7 @@ from streamq.compiler.ir.expr import Column, Expr
 from streamq.dsl import ast
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import BOOLEAN
 

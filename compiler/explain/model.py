@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from streamq.compiler.analysis.granularity import granularity
 from streamq.compiler.analysis.state_bound import state_bound
 from streamq.compiler.driver import CompileResult
@@ -12,6 +10,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.graph import PlanGraph, build_graph
 from streamq.compiler.notices import PlanNotice
+from streamq.dsl.records import dataclass
 from streamq.stdlib.connectors import find_connector
 
 STAGES = ("logical", "annotated", "physical", "spark")

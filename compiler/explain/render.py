@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from streamq.compiler.driver import CompileResult
 from streamq.compiler.explain.formats import to_json, to_mermaid
 from streamq.compiler.explain.model import (
@@ -16,6 +14,7 @@ from streamq.compiler.explain.model import (
 from streamq.compiler.explain.pyspark_source import to_pyspark
 from streamq.compiler.explain.text import to_text
 from streamq.compiler.recursion import deep_recursion
+from streamq.dsl.records import replace
 
 
 class ExplainUnavailable(Exception):

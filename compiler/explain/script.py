@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from streamq.dsl.records import dataclass
 
 
 def literal(text: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.rewrite import walk
+from streamq.dsl.records import dataclass
 
 if TYPE_CHECKING:
     import networkx as nx

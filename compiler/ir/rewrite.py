@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import WINDOW_FIELDS, Column, Expr, transform
 from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 
 

@@ -7,12 +7,11 @@ state is the set of each group.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from streamq.compiler.ir.expr import AggCall
 from streamq.compiler.ir.physical import Named
 from streamq.compiler.lowering.sql import aggregate, filter_clause, quote, spark_type, to_sql
 from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.records import dataclass
 from streamq.dsl.types import Array, Map, Type
 from streamq.stdlib.registry import Merge
 

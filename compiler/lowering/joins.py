@@ -6,8 +6,6 @@ appears when the later one arrives, so it exists exactly if ``b.ts < a.ts + ra``
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Op, columns_of, conjuncts
@@ -22,6 +20,7 @@ from streamq.compiler.lowering.state import (
 )
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Diagnostic, Severity
+from streamq.dsl.records import replace
 
 RIGHT_WINDOW = "__window_right"
 SPARK_KIND = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import AggCall, Column, Quality
@@ -25,6 +23,7 @@ from streamq.compiler.lowering.state import (
 )
 from streamq.dsl.ast import R2S
 from streamq.dsl.diagnostics import Diagnostic, Severity
+from streamq.dsl.records import replace
 from streamq.dsl.types import holds_map, with_article
 
 

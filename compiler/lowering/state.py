@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.lowering.sql import WINDOW, interval, quote
 from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
 
 

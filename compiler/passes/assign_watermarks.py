@@ -11,12 +11,11 @@ for ever because nothing in them says when they end.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column
 from streamq.compiler.ir.rewrite import rewrite_up, walk
 from streamq.compiler.passes.base import PassContext
+from streamq.dsl.records import replace
 
 
 def assign_watermarks(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:

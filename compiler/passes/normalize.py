@@ -14,13 +14,12 @@ what arrives.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Literal, conjunction, conjuncts
 from streamq.compiler.ir.rewrite import rewrite_up, walk
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl.ast import R2S
+from streamq.dsl.records import replace
 
 
 def normalize(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:

@@ -11,13 +11,12 @@ together.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl import ast
+from streamq.dsl.records import replace
 from streamq.dsl.types import Array, Map, Struct
 
 

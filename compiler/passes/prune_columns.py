@@ -10,12 +10,11 @@ so that queries share it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr, columns_of
 from streamq.compiler.ir.rewrite import exprs_of
 from streamq.compiler.passes.base import PassContext
+from streamq.dsl.records import replace
 
 
 def prune_columns(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:

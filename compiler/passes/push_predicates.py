@@ -14,7 +14,6 @@ A filter stays above the watermark: which rows are late does not depend on the q
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import (
@@ -31,6 +30,7 @@ from streamq.compiler.ir.expr import (
 from streamq.compiler.ir.rewrite import substitute, with_inputs
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl.ast import JoinKind
+from streamq.dsl.records import replace
 
 MAX_COPIED = 500
 """Parts of expressions that a test may copy on its way through a projection, in all.

@@ -7,11 +7,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.rewrite import with_inputs
 from streamq.compiler.passes.base import PassContext
+from streamq.dsl.records import replace
 
 
 def share_subplans(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
+from streamq.dsl.records import replace
 from streamq.stdlib.registry import FunctionSpec, Kind, Merge
 
 

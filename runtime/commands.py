@@ -1,0 +1,144 @@
+"""The short commands, which need no Spark.
+
+They import what they need when they run: ``check`` must not wait for what only ``explain`` uses.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamq.runtime.arguments import Arguments
+from streamq.runtime.output import OK, PROGRAM_ERROR, UsageError, load, print_text, show, write
+
+if TYPE_CHECKING:
+    from streamq.runtime.programs import Loaded
+
+
+def show_version() -> int:
+    from importlib.metadata import version
+
+    print(f"streamq {version('streamq')}")
+    return OK
+
+
+def check(args: Arguments) -> int:
+    """All errors of programs, and missing paths and columns, without starting Spark."""
+    from streamq.runtime.programs import load_program
+
+    programs = [load_program(name) for name in args.files]
+    if args.format == "json":
+        import json
+
+        files = [_program_json(program) for program in programs]
+        print(json.dumps({"version": 1, "files": files}, ensure_ascii=False, indent=2))
+    else:
+        for program in programs:
+            concise = args.format == "concise"
+            show(program.diagnostics, program.sources, concise=concise, err=False)
+            if program.ok and not concise:
+                count = len(_queries(program))
+                print(f"{program.name}: ok, {count} {'query' if count == 1 else 'queries'}")
+    return OK if all(program.ok for program in programs) else PROGRAM_ERROR
+
+
+def compile_file(args: Arguments) -> int:
+    """The physical plan as JSON, or a PySpark program."""
+    from streamq.compiler.explain import render
+    from streamq.compiler.explain.pyspark_source import to_pyspark
+
+    program = load(args.file)
+    if program.result is None or not program.ok:
+        return PROGRAM_ERROR
+    if args.emit == "pyspark":
+        text = to_pyspark(program.result.require(), name=Path(program.name).stem)
+    else:
+        text = render(program.result, stage="physical", format="json")
+    if args.output is None:
+        print_text(text)
+        return OK
+    write(args.output, text if text.endswith("\n") else f"{text}\n")
+    return OK
+
+
+def explain(args: Arguments) -> int:
+    """The program at one stage of the compiler; shown as far as it goes where there are errors."""
+    from streamq.compiler.explain import ExplainUnavailable, render
+
+    program = load(args.file)
+    if program.result is None:
+        return PROGRAM_ERROR
+    try:
+        print_text(render(program.result, args.stage, args.format, args.query))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    except ExplainUnavailable:
+        return PROGRAM_ERROR
+    return OK if program.result.ok else PROGRAM_ERROR
+
+
+def fmt(args: Arguments) -> int:
+    """Formats files in place, or standard input to standard output."""
+    from streamq.runtime.formatting import format_file
+
+    dry = args.check or args.diff
+    worst = OK
+    for name in args.files:
+        result = format_file(name, write=not dry)
+        show(result.diagnostics, result.sources)
+        if result.failed:
+            worst = PROGRAM_ERROR
+            continue
+        if name == "-" and not dry:
+            sys.stdout.write(result.text)
+        if not (result.changed and dry):
+            continue
+        worst = PROGRAM_ERROR
+        if args.diff:
+            sys.stdout.write(result.diff())
+        if args.check:
+            print(f"{name}: would be formatted")
+    return worst
+
+
+def doctor(args: Arguments) -> int:
+    """Whether this machine can run queries."""
+    from streamq.runtime.doctor import examine
+
+    healthy = True
+    for item in examine():
+        healthy = healthy and not item.problem
+        print(f"{'BAD ' if item.problem else 'ok  '} {item.name:<14} {item.found}")
+        if item.problem:
+            print(f"{'':<19} {item.problem}")
+    return OK if healthy else PROGRAM_ERROR
+
+
+def explain_error(args: Arguments) -> int:
+    """The page of an error code where the documentation is at hand, else its title."""
+    from streamq.dsl.codes import CODES
+    from streamq.dsl.diagnostics import did_you_mean
+
+    code = args.code.upper()
+    if code not in CODES:
+        hint = did_you_mean(code, CODES)
+        raise UsageError(f"unknown code {args.code}{', ' if hint else ''}{hint}")
+    page = Path(__file__).resolve().parent.parent / "docs" / "errors" / f"{code}.md"
+    print_text(page.read_text("utf-8") if page.is_file() else f"{code}: {CODES[code]}")
+    return OK
+
+
+def _program_json(program: Loaded) -> dict[str, object]:
+    return {
+        "file": program.name,
+        "ok": program.ok,
+        "queries": _queries(program),
+        "diagnostics": [d.to_dict(program.sources) for d in program.diagnostics],
+    }
+
+
+def _queries(program: Loaded) -> list[str]:
+    """The names of the program's queries; none where it has errors."""
+    plan = program.result.plan if program.result is not None else None
+    return [query.name for query in plan.queries] if plan is not None else []

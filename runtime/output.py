@@ -1,0 +1,83 @@
+"""What commands print, and how: diagnostics, texts, files; colours only on terminals."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamq.dsl.diagnostics import Diagnostic
+    from streamq.dsl.source import SourceMap
+    from streamq.runtime.programs import Loaded
+
+OK, PROGRAM_ERROR, USAGE, RUN_FAILED = 0, 1, 2, 3
+"""Exit codes: all is well, errors in a program, wrong usage, a failed run."""
+
+WIDTH = 100
+"""Columns of output that does not go to a terminal."""
+
+
+class UsageError(Exception):
+    """The command cannot be done as it was asked for; ends it with exit code 2."""
+
+
+def load(name: str) -> Loaded:
+    """The compiled program; prints what is wrong with it."""
+    from streamq.runtime.programs import load_program
+
+    program = load_program(name)
+    show(program.diagnostics, program.sources)
+    return program
+
+
+def show(
+    diagnostics: tuple[Diagnostic, ...], sources: SourceMap, *, concise: bool = False,
+    err: bool = True,
+) -> None:
+    """Prints diagnostics; nothing where there are none."""
+    if not diagnostics:
+        return
+    import shutil
+
+    from streamq.runtime.render import render_concise, render_diagnostics, render_summary
+
+    stream = sys.stderr if err else sys.stdout
+    if concise:
+        for diagnostic in diagnostics:
+            print(render_concise(diagnostic, sources), file=stream)
+        return
+    terminal = stream.isatty()
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
+    colour = _colour(terminal)
+    print(render_diagnostics(diagnostics, sources, width=width, colour=colour), file=stream)
+    if summary := render_summary(diagnostics):
+        print(summary, file=stream)
+
+
+def _colour(is_terminal: bool) -> bool:
+    """Colours go to terminals only; NO_COLOR and FORCE_COLOR say otherwise."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    plain = os.environ.get("TERM", "") == "dumb"
+    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal and not plain)
+
+
+def write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {_reason(error)}") from error
+
+
+def print_text(text: str) -> None:
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def print_error(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,139 @@
+"""``streamq run``: what was asked for, as options of a run; its listener and its exit code."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import TYPE_CHECKING
+
+from streamq.runtime.arguments import Arguments
+from streamq.runtime.output import OK, PROGRAM_ERROR, RUN_FAILED, UsageError, load, show
+
+if TYPE_CHECKING:
+    from streamq.compiler.ir.physical import OptionValue, PhysicalPlan
+    from streamq.dsl.source import SourceMap
+    from streamq.runtime.metrics import RunReport
+    from streamq.runtime.programs import Loaded
+    from streamq.runtime.run import RunOptions
+
+
+def run(args: Arguments) -> int:
+    """Runs queries on Spark and shows results and progress."""
+    from streamq.runtime.run import RunOptions
+
+    program = _load_as_json(args.file) if args.json else load(args.file)
+    if program.result is None or not program.ok:
+        return PROGRAM_ERROR
+    plan = _with_settings(program.result.require(), args.settings)
+    asked = RunOptions(
+        duration_s=args.duration, once=args.once, limit=args.limit,
+        queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows,
+        log_file=args.log_file,
+    )
+    report = _run(plan, asked, program.sources, quiet=args.quiet, as_json=args.json)
+    return RUN_FAILED if report.failed else OK
+
+
+def _run(
+    plan: PhysicalPlan, asked: RunOptions, sources: SourceMap, *, quiet: bool, as_json: bool
+) -> RunReport:
+    """Runs the plan with the listener that the options ask for, and prints how it ended."""
+    gc.enable()
+    from streamq.runtime.console import (
+        JsonListener,
+        LiveListener,
+        PlainListener,
+        QuietListener,
+        make_console,
+        summary_text,
+    )
+    from streamq.runtime.metrics import RunReport
+    from streamq.runtime.spark.runner import run_plan
+
+    console = make_console()
+    listener: JsonListener | LiveListener | PlainListener | QuietListener
+    if as_json:
+        listener = JsonListener(sys.stdout)
+    elif quiet:
+        listener = QuietListener(console)
+    else:
+        listener = LiveListener(console) if console.is_terminal else PlainListener(console)
+    try:
+        with listener:
+            report = run_plan(plan, asked, listener)
+    except KeyboardInterrupt:
+        report = RunReport("signal", 0.0)
+    if isinstance(listener, JsonListener):
+        listener.summary(report, sources)
+        return report
+    if not quiet and report.totals:
+        console.print(summary_text(report), soft_wrap=True)
+    show(report.diagnostics, sources)
+    return report
+
+
+def _load_as_json(name: str) -> Loaded:
+    """The same for ``run --json``, which prints nothing but JSON lines."""
+    import json
+
+    from streamq.runtime.programs import load_program
+
+    program = load_program(name)
+    for diagnostic in program.diagnostics:
+        record = {"type": "diagnostic", **diagnostic.to_dict(program.sources)}
+        print(json.dumps(record, ensure_ascii=False))
+    return program
+
+
+def _with_settings(plan: PhysicalPlan, given: list[str]) -> PhysicalPlan:
+    """The plan with ``--set key=value`` over the program's own settings."""
+    from dataclasses import replace
+
+    from streamq.compiler.binder.settings import BANNED
+    from streamq.compiler.options import SETTINGS
+    from streamq.stdlib.options import Problem, read_value
+
+    settings = dict(plan.settings)
+    for text in given:
+        key, equals, written = (part.strip() for part in text.partition("="))
+        if not equals or not key:
+            raise UsageError(f"--set {text}: write KEY=VALUE")
+        value = _setting_value(written)
+        if key.lower().startswith("spark."):
+            if key.casefold() in {banned.casefold() for banned in BANNED}:
+                raise UsageError(f"--set {key}: the meaning of programs rests on this setting")
+            settings[key] = value
+            continue
+        spec = SETTINGS.get(key.casefold())
+        if spec is None:
+            known = ", ".join(SETTINGS)
+            raise UsageError(f"--set {key}: unknown setting, there are {known} and spark.…")
+        checked = read_value(spec, value)
+        if isinstance(checked, Problem):
+            raise UsageError(f"--set {key}: {checked.message}")
+        settings[spec.name] = checked
+    return replace(plan, settings=tuple(settings.items()))
+
+
+def _setting_value(text: str) -> OptionValue:
+    if text.casefold() in ("true", "false"):
+        return text.casefold() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _chosen(plan: PhysicalPlan, given: list[str]) -> tuple[str, ...]:
+    """The names of the queries to run, as the program spells them."""
+    from streamq.dsl.diagnostics import did_you_mean
+
+    by_fold = {query.name.casefold(): query.name for query in plan.queries}
+    for name in given:
+        if name.casefold() not in by_fold:
+            names = by_fold.values()
+            hint = did_you_mean(name, names) or f"there are {', '.join(names)}"
+            raise UsageError(f"no query `{name}`, {hint}")
+    return tuple(by_fold[name.casefold()] for name in given)
