@@ -37,12 +37,26 @@ def state_bound(node: lg.Logical) -> StateBound | None:
         case lg.Sort():
             rows = "all rows" if node.limit is None else f"{node.limit} rows"
             return _per_window(rows, node.input, small=True)
-        case lg.Window(spec=lg.LastRows(rows=rows)):
-            return StateBound(f"{rows} row{'s' if rows > 1 else ''} per key", FOREVER, False)
+        case lg.Window(spec=lg.LastRows() as spec):
+            return _last_rows(spec)
+        case lg.Compare():
+            return StateBound("how often each row of both sides is there", "while it is there")
         case lg.Join():
             return _join(node)
         case _:
             return None
+
+
+def _last_rows(spec: lg.LastRows) -> StateBound:
+    rows = f"{spec.rows} row{'s' if spec.rows > 1 else ''}"
+    if not spec.partition:
+        return StateBound(rows, "until newer rows push them out")
+    if spec.range_ms is not None:
+        return StateBound(f"{rows} per key, and a count of its rows", FOREVER, bounded=False)
+    return StateBound(f"{rows} per key", FOREVER, bounded=False)
+
+
+_BOTH = "{} and the rows of its window"
 
 
 def _per_window(keeps: str, below: lg.Logical, *, small: bool = False) -> StateBound | None:
@@ -55,6 +69,12 @@ def _per_window(keeps: str, below: lg.Logical, *, small: bool = False) -> StateB
             return StateBound(
                 f"{keeps} and session", f"until the watermark is {show_ms(gap)} past its last row"
             )
+        case lg.TimeRange(range_ms=ms):
+            return StateBound(_BOTH.format(keeps), f"until the watermark is {show_ms(ms)} past them")
+        case lg.Now():
+            return StateBound(_BOTH.format(keeps), "until the watermark passes them")
+        case lg.LastRows():
+            return StateBound(_BOTH.format(keeps), "until newer rows push them out")
         case _:
             return StateBound(keeps, FOREVER, bounded=small)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 
 from streamq.compiler.binder.arithmetic import (
     COMPARISONS,
@@ -50,11 +51,15 @@ from streamq.dsl.types import (
 
 @dataclass(frozen=True)
 class ExpressionBinder:
-    """Binds expressions of one block. ``functions``: the program's own, by folded name."""
+    """Binds expressions of one block. ``functions``: the program's own, by folded name.
+
+    ``scalars``: the columns that hold the values of scalar subqueries, by where these stand.
+    """
 
     scope: Scope
     context: BindContext
     functions: Mapping[str, FunctionDecl]
+    scalars: Mapping[Span, Expr] = field(default_factory=dict)
 
     def bind(self, node: ast.Expr) -> Expr:
         """The typed form; errors are reported and give an expression of unknown type."""
@@ -138,6 +143,9 @@ class ExpressionBinder:
         return ir.Cast(operand=bound, type=type_, nullable=bound.nullable, origin=bound.origin)
 
     def _subquery(self, node: ast.Expr) -> Expr:
+        known = self.scalars.get(node.span)
+        if known is not None:
+            return known
         names = {
             ast.InQuery: "IN (query)", ast.Exists: "EXISTS (query)",
             ast.Quantified: "ALL/ANY (query)", ast.ScalarQuery: "a scalar subquery",

@@ -1,4 +1,4 @@
-"""EXCEPT and INTERSECT of results of equal windows, as one grouping of both sides."""
+"""EXCEPT and INTERSECT: of results of equal windows as one grouping of both sides, else row by row."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ def bind_compared(sides: tuple[lg.Logical, ...], node: ast.SetOp, env: Environme
         a EXCEPT b     ->  SELECT row FROM (a marked 0, b marked 1) GROUP BY row HAVING MAX(mark) = 0
         a INTERSECT b  ->  … HAVING MIN(mark) = 0 AND MAX(mark) = 1
     """
+    if any(s.change is lg.Change.STATIC for s in sides):
+        raise Abort(Diagnostic(
+            code="SQ0501", span=node.span, message=f"{node.op} with a table cannot be run yet",
+            help="use [NOT] IN, or [NOT] EXISTS, with the table",
+        ))
     window = sides[0].window
     same = isinstance(window, lg.Sliding) and all(s.window == window for s in sides)
     if node.all or not (same and all(s.change is lg.Change.FINAL for s in sides)):
-        raise Abort(Diagnostic(
-            code="SQ0501", span=node.span,
-            message=f"{node.op}{' ALL' if node.all else ''} of these inputs cannot be run yet",
-            help=f"put the same window, for example [TUMBLE 1 MINUTE], on both sides of {node.op}",
-        ))
+        left, right = sides
+        return lg.Compare(left, right, node.op, node.all, owner=env.owner, origin=node.span)
     marked = []
     for side, mark in zip(sides, (0, 1), strict=True):
         value = Literal(value=mark, type=INT, nullable=False, origin=node.span)

@@ -6,6 +6,7 @@
     x NOT IN (q)      ->  LEFT JOIN q ON x = c OR x IS NULL OR c IS NULL, rows without a counterpart
     EXISTS (q)        ->  JOIN (SELECT DISTINCT the columns that q compares with ours) ON those comparisons
     NOT EXISTS (q)    ->  LEFT JOIN q ON its comparisons with ours, rows without a counterpart
+    x > ALL (q)       ->  LEFT JOIN q ON NOT x > c OR x IS NULL OR c IS NULL, rows without a counterpart
 
 ``NOT IN`` is true only where neither side is NULL, as in SQL: an empty query lets every row pass.
 """
@@ -18,6 +19,14 @@ from streamq.compiler.binder.catalog import identity
 from streamq.compiler.binder.context import is_unknown
 from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.relations import Environment, bind_from, reject_aggregates
+from streamq.compiler.binder.scalars import (
+    EXTREME,
+    beside,
+    extreme_of,
+    join_scalar,
+    scalar_queries,
+    without_scalars,
+)
 from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
@@ -30,6 +39,9 @@ from streamq.dsl.source import Span
 from streamq.dsl.types import BOOLEAN
 
 MARK = "there"
+OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+Question = ast.InQuery | ast.Exists | ast.Quantified
 
 
 def bind_where(
@@ -37,7 +49,7 @@ def bind_where(
 ) -> lg.Logical:
     """The rows that pass: first the tests that read one row, then those that ask a query."""
     plain: list[ast.Expr] = []
-    asked: list[tuple[ast.InQuery | ast.Exists, bool]] = []
+    asked: list[tuple[Question, bool]] = []
     for part in _conjuncts(where):
         found = _question(part)
         if found is None:
@@ -47,15 +59,29 @@ def bind_where(
     if not asked:
         plain = [where]
     for part in plain:
-        predicate = binder.bind_condition(part, "WHERE")
-        reject_aggregates(predicate, "WHERE", env.context)
-        plan = lg.Filter(plan, predicate, owner=env.owner, origin=part.span)
+        plan = _bind_test(part, plan, binder, env)
     for question, negated in asked:
-        if isinstance(question, ast.InQuery):
-            plan = _bind_in(question, negated, plan, binder, env)
-        else:
-            plan = _bind_exists(question, negated, plan, binder, env)
+        match question:
+            case ast.InQuery():
+                plan = _bind_in(question, negated, plan, binder, env)
+            case ast.Quantified():
+                plan = _bind_quantified(question, negated, plan, binder, env)
+            case _:
+                plan = _bind_exists(question, negated, plan, binder, env)
     return plan
+
+
+def _bind_test(
+    part: ast.Expr, plan: lg.Logical, binder: ExpressionBinder, env: Environment
+) -> lg.Logical:
+    """The rows that pass a test of their own values and of those of scalar subqueries."""
+    before, known = plan, dict[Span, Expr]()
+    for query in scalar_queries(part):
+        plan, known[query.span] = join_scalar(plan, query, env)
+    predicate = replace(binder, scalars=known).bind_condition(part, "WHERE")
+    reject_aggregates(predicate, "WHERE", env.context)
+    plan = lg.Filter(plan, predicate, owner=env.owner, origin=part.span)
+    return without_scalars(plan, before, env, part.span) if known else plan
 
 
 def _conjuncts(node: ast.Expr) -> Iterable[ast.Expr]:
@@ -68,32 +94,53 @@ def _conjuncts(node: ast.Expr) -> Iterable[ast.Expr]:
             yield top
 
 
-def _question(node: ast.Expr) -> tuple[ast.InQuery | ast.Exists, bool] | None:
+def _question(node: ast.Expr) -> tuple[Question, bool] | None:
     """The subquery test that a condition is, and whether it is negated."""
     negated = False
     while isinstance(node, ast.Unary) and node.op == "NOT":
         node, negated = node.operand, not negated
     if isinstance(node, ast.InQuery):
         return node, negated != node.negated
-    return (node, negated) if isinstance(node, ast.Exists) else None
+    return (node, negated) if isinstance(node, ast.Exists | ast.Quantified) else None
+
+
+def _bind_quantified(
+    node: ast.Quantified, negated: bool, plan: lg.Logical, binder: ExpressionBinder,
+    env: Environment,
+) -> lg.Logical:
+    """``x op ALL (query)`` and ``x op ANY (query)``; NOT turns one into the other."""
+    op, every = node.op, node.quantifier == "ALL"
+    if negated:
+        op, every = OPPOSITE[op], not every
+    as_in = ast.InQuery(node.operand, node.query, span=node.span)
+    if (op, every) in (("=", False), ("<>", True)):
+        return _bind_in(as_in, every, plan, binder, env)
+    if not every and op not in EXTREME:
+        raise Abort(Diagnostic(
+            code="SQ0501", span=node.span, message="<> ANY (query) cannot be run yet",
+            help="write it with EXISTS",
+        ))
+    inner, operand, column = _compared(node.operand, node.query, node.span, binder, env)
+    if is_unknown(operand):
+        return plan
+    if every:
+        fails = binder.compare(OPPOSITE[op], operand, column, node.span)
+        return plan if is_unknown(fails) else _misses(
+            plan, inner, _or_unknown(fails, operand, column), env, node.span
+        )
+    least = extreme_of(inner, op, env, node.span)
+    joined, value = beside(plan, least, node.span, env)
+    test = binder.compare(op, operand, value, node.span)
+    if is_unknown(test):
+        return plan
+    kept = lg.Filter(joined, test, owner=env.owner, origin=node.span)
+    return without_scalars(kept, plan, env, node.span)
 
 
 def _bind_in(
     node: ast.InQuery, negated: bool, plan: lg.Logical, binder: ExpressionBinder, env: Environment
 ) -> lg.Logical:
-    inner = env.bind_query(node.query, env)
-    if len(inner.schema) != 1:
-        raise Abort(Diagnostic(
-            code="SQ0305", span=node.query.span,
-            message=f"IN compares one value, and this query gives {len(inner.schema)} columns",
-            help="select one column",
-        ))
-    _fits(plan, inner, "IN (query)", node.span)
-    name = f"{_prefix(node.span)}.{inner.schema[0].name}"
-    inner = _renamed(inner, {inner.schema[0].name: name}, env, node.span)
-    field = inner.schema[0]
-    column = Column(name=name, type=field.type, nullable=field.nullable, origin=node.query.span)
-    operand = binder.bind(node.operand)
+    inner, operand, column = _compared(node.operand, node.query, node.span, binder, env)
     if is_unknown(operand):
         return plan
     equal = binder.compare("=", operand, column, node.span)
@@ -101,14 +148,36 @@ def _bind_in(
         return plan
     if not negated:
         return _meets(plan, inner, equal, env, node.span)
+    return _misses(plan, inner, _or_unknown(equal, operand, column), env, node.span)
+
+
+def _compared(
+    operand: ast.Expr, query: ast.Query, span: Span, binder: ExpressionBinder, env: Environment
+) -> tuple[lg.Logical, Expr, Column]:
+    """A query of one column, the value that is compared with it, and the column."""
+    inner = env.bind_query(query, env)
+    if len(inner.schema) != 1:
+        raise Abort(Diagnostic(
+            code="SQ0305", span=query.span,
+            message=f"one value is compared, and this query gives {len(inner.schema)} columns",
+            help="select one column",
+        ))
+    name = f"{_prefix(span)}.{inner.schema[0].name}"
+    inner = _renamed(inner, {inner.schema[0].name: name}, env, span)
+    field = inner.schema[0]
+    column = Column(name=name, type=field.type, nullable=field.nullable, origin=query.span)
+    return inner, binder.bind(operand), column
+
+
+def _or_unknown(test: Expr, operand: Expr, column: Column) -> Expr:
+    """The test, and true where a side is NULL."""
     unknowns = tuple(
-        ir.IsNull(operand=e, type=BOOLEAN, nullable=False, origin=node.span)
+        ir.IsNull(operand=e, type=BOOLEAN, nullable=False, origin=test.origin)
         for e in (operand, column) if e.nullable
     )
-    test = equal if not unknowns else ir.Op(
-        op="OR", args=(equal, *unknowns), type=BOOLEAN, origin=node.span
-    )
-    return _misses(plan, inner, test, env, node.span)
+    if not unknowns:
+        return test
+    return ir.Op(op="OR", args=(test, *unknowns), type=BOOLEAN, origin=test.origin)
 
 
 def _bind_exists(
@@ -126,7 +195,6 @@ def _bind_exists(
             help="give the inner query a name in WITH, and select from it here",
         ))
     inner, scope = bind_from(select.from_, env)
-    _fits(plan, inner, "EXISTS (query)", node.span)
     prefix = _prefix(node.span)
     names = {f.name: f"{prefix}.{f.name}" for f in inner.schema}
     inner = _renamed(inner, names, env, node.span)
@@ -147,11 +215,7 @@ def _bind_exists(
         return _misses(plan, inner, test, env, node.span)
     read = ir.columns_of(ir.conjunction(tuple(between)) or _true(node.span)) & set(names.values())
     if any(not _is_equality(part, read) for part in between) or not between:
-        raise Abort(Diagnostic(
-            code="SQ0501", span=node.span,
-            message="EXISTS without an equality for each comparison with the outer row cannot be run yet",
-            help="write it as a join with SELECT DISTINCT, or compare with `=` only",
-        ))
+        return _not_missing(plan, inner, ir.conjunction(tuple(between)), env, node.span)
     items = tuple((n, e) for n, e in identity(inner.schema) if n in read)
     inner = lg.Project(inner, items, owner=env.owner, origin=node.span)
     return _meets(plan, inner, ir.conjunction(tuple(between)), env, node.span)
@@ -179,18 +243,18 @@ def _is_equality(part: Expr, inner: frozenset[str]) -> bool:
     )
 
 
-def _fits(plan: lg.Logical, inner: lg.Logical, what: str, span: Span) -> None:
-    """A table, or results of the very windows that the outer rows are in."""
-    same = isinstance(inner.window, lg.Sliding) and inner.window == plan.window
-    if inner.change is lg.Change.STATIC or (
-        same and inner.change is lg.Change.FINAL and plan.change is lg.Change.FINAL
-    ):
-        return
-    raise Abort(Diagnostic(
-        code="SQ0501", span=span,
-        message=f"{what} over a stream needs the same window as the rows outside",
-        help="put the same window, for example [TUMBLE 1 MINUTE], after both streams",
-    ))
+def _not_missing(
+    plan: lg.Logical, inner: lg.Logical, test: Expr | None, env: Environment, span: Span
+) -> lg.Logical:
+    """EXISTS of any test: all rows but those without a counterpart."""
+    if lg.Change.FINAL in (plan.change, inner.change) or inner.change is lg.Change.STATIC:
+        raise Abort(Diagnostic(
+            code="SQ0501", span=span,
+            message="EXISTS without an equality for each comparison with the outer row cannot be run yet",
+            help="write it as a join with SELECT DISTINCT, or compare with `=` only",
+        ))
+    alone = _misses(plan, inner, test, env, span)
+    return lg.Compare(plan, alone, "EXCEPT", True, owner=env.owner, origin=span)
 
 
 def _prefix(span: Span) -> str:

@@ -6,7 +6,6 @@ from streamq.compiler.binder.context import BindContext, is_unknown
 from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column
-from streamq.compiler.ir.rewrite import walk
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic
 
@@ -37,17 +36,26 @@ def _check_input(plan: lg.Logical, window: ast.Window, name: str) -> None:
         )
     unbounded = isinstance(window, ast.RangeWindow) and window.range is None
     if plan.event_time is None and not unbounded:
-        if any(isinstance(n, lg.ToStream) and n.input.change is lg.Change.FINAL for n in walk(plan)):
-            raise _abort(
-                "SQ0501", f"a window over `{name}`, results of another window, cannot be run yet",
-                window, "leave both RSTREAM and this window out: results keep their own window, "
-                "and can be grouped again in it",
-            )
+        if _is_result(plan):
+            if isinstance(window, ast.SessionWindow) or getattr(window, "slide", None) is not None:
+                raise _abort(
+                    "SQ0501", f"this window over `{name}`, the result of another query, cannot be run yet",
+                    window, "use [RANGE t], [ROWS n] or [NOW], or group the inner results again "
+                    "under their own window",
+                )
+            return
         raise _abort(
             "SQ0402", f"`{name}` has no event time, so the window never closes", window,
             "declare it on the stream: WATERMARK FOR ts AS ts - INTERVAL 5 SECONDS, and select "
             "that column in every view between",
         )
+
+
+def _is_result(plan: lg.Logical) -> bool:
+    """True for the rows of ISTREAM, DSTREAM or RSTREAM, which are stamped with their instant."""
+    while isinstance(plan, lg.Project | lg.Filter):
+        plan = plan.input
+    return isinstance(plan, lg.ToStream)
 
 
 def window_spec(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamq.compiler.analysis.granularity import granularity
+from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.analysis.state_bound import state_bound
 from streamq.compiler.driver import CompileResult
 from streamq.compiler.explain.words import show_operator
@@ -54,9 +55,11 @@ def logical_model(result: CompileResult, stage: str) -> ExplainModel:
     plan = result.optimized if annotated else result.logical
     assert plan is not None
     graph = build_graph(plan)
+    roots = {q.name: q.root for q in plan.queries}
     boxes = {
         node_id: Box(
-            node_id, show_operator(node), _facts(node) if annotated else (),
+            node_id, show_operator(node),
+            _facts(node, [roots[n] for n in graph.queries_over(node_id)]) if annotated else (),
             graph.inputs[node_id], _shared(graph, node_id),
         )
         for node_id, node in graph.nodes.items()
@@ -75,23 +78,26 @@ def _shared(graph: PlanGraph, node_id: str) -> tuple[str, ...]:
     return queries if len(readers) > 1 and len(queries) > 1 else ()
 
 
-def _facts(node: lg.Logical) -> tuple[str, ...]:
+def _facts(node: lg.Logical, roots: list[lg.Logical]) -> tuple[str, ...]:
     if isinstance(node, lg.Scan):
         time = node.source.event_time
         stamped = () if time is None else (f"event time {time}",)
         return (", ".join(f"{f.name} {f.type}" for f in node.schema), *stamped)
     state = state_bound(node)
-    return () if state is None else (granularity(node).value, str(state))
+    return () if state is None else (granularity(node, *roots).value, str(state))
 
 
 def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan) -> tuple[str, ...]:
     change = query.root.change
-    mode = "update" if change is lg.Change.UPDATE else "append"
+    moves = runs_on_changes(query.root)
+    mode = "update" if change is lg.Change.UPDATE and not moves else "append"
+    if moves and change is not lg.Change.APPEND:
+        mode = "changes, + and -, as they happen"
     sink = next((s for s in plan.sinks if s.name == query.sink), None)
     spec = find_connector("console" if sink is None else sink.connector, "sink")
     promise = spec.guarantee if spec is not None else ""
     inner = query.root.input.change if isinstance(query.root, lg.ToStream) else change
-    facts = [f"output {mode}", inner.value, granularity(query.root).value]
+    facts = [f"output {mode}", inner.value, granularity(query.root, query.root).value]
     return tuple(facts + ([f"sink promises {promise}"] if promise else []))
 
 
@@ -145,6 +151,9 @@ def _step_facts(step: ph.Step) -> tuple[str, ...]:
             return (f"drop duplicates of {', '.join(step.columns)}",)
         case ph.Join():
             return (f"{step.kind} join on {step.condition}",)
+        case ph.Stateful():
+            params = ", ".join(f"{n} = {v}" for n, v in step.params)
+            return (f"{step.operator} over changes: {params}",)
         case ph.UnionAll():
             return ("union all",)
         case _:

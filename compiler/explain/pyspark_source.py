@@ -1,6 +1,7 @@
 """The physical plan as a PySpark program that runs on its own.
 
-The program needs nothing but pyspark for ``file`` and ``rate`` sources. Secrets are not written into it: they
+The program needs nothing but pyspark for ``file`` and ``rate`` sources, and StreamQ for the ``nexmark`` source and for
+relations that move. Secrets are not written into it: they
 are read from environment variables. A fixed shedding share is a one-row view, as in a run.
 """
 
@@ -16,6 +17,11 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.shuffle.partitions": "2",
+}
+
+ROCKSDB = {
+    "spark.sql.streaming.stateStore.providerClass":
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
 }
 
 HEADER = '''"""{name}: written by `streamq compile --emit pyspark`.
@@ -74,7 +80,7 @@ if __name__ == "__main__":
 
 def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
     """The text of the program; one function per query."""
-    settings = {**SETTINGS, **_settings(plan)}
+    settings = {**SETTINGS, **_state_store(plan), **_settings(plan)}
     parts = [HEADER.format(name=name.replace('"', "'"))]
     parts.append("SETTINGS = {\n")
     parts += [f"    {literal(k)}: {literal(v)},\n" for k, v in settings.items()]
@@ -90,6 +96,12 @@ def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
         app=literal(name), interval=literal(f"{interval} milliseconds" if interval else "0 seconds")
     ))
     return "".join(parts)
+
+
+def _state_store(plan: ph.PhysicalPlan) -> dict[str, str]:
+    """The state store that operators over changes need."""
+    steps = (step for query in plan.queries for step in ph.walk(query.root))
+    return dict(ROCKSDB) if any(isinstance(step, ph.Stateful) for step in steps) else {}
 
 
 def _settings(plan: ph.PhysicalPlan) -> dict[str, str]:
@@ -188,6 +200,11 @@ def _step(step: ph.Step, script: Script) -> str:
             return script.frame(
                 f"{left}.join({right}, F.expr({literal(step.condition)}), {literal(step.kind)})"
             )
+        case ph.Stateful():
+            script.add("from streamq.runtime.spark.stateful import with_operator")
+            below = _step(step.input, script)
+            made = f"{step.operator!r}, {dict(step.params)!r}, {step.kinds!r}, {step.results!r}"
+            return script.frame(f"with_operator({below}, {made})")
         case ph.UnionAll():
             frames = [_step(i, script) for i in step.inputs]
             return script.frame(".union(".join(frames) + ")" * (len(frames) - 1))

@@ -145,6 +145,8 @@ def show_operator(node: lg.Logical) -> str:
             return f"{node.kind.value} JOIN{on}"
         case lg.Union():
             return "UNION ALL"
+        case lg.Compare():
+            return f"{node.op}{' ALL' if node.all else ''}"
         case lg.ToStream():
             return node.op.value
         case _:

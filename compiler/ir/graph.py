@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 OPERATOR_NAMES: dict[type[lg.Logical], str] = {
     lg.Scan: "scan", lg.Watermark: "watermark", lg.Filter: "filter", lg.Project: "select",
     lg.Shed: "shed", lg.Window: "window", lg.Aggregate: "aggregate", lg.Distinct: "distinct",
-    lg.Sort: "order", lg.Join: "join", lg.Union: "union", lg.ToStream: "stream",
+    lg.Sort: "order", lg.Join: "join", lg.Union: "union", lg.Compare: "compare",
+    lg.ToStream: "stream",
 }
 
 

@@ -322,7 +322,10 @@ class Join(Logical):
 
     @cached_property
     def window(self) -> WindowSpec | None:
-        return self.left.window or self.right.window
+        left, right = self.left.window, self.right.window
+        framed = isinstance(left, Sliding | Session) or isinstance(right, Sliding | Session)
+        static = Change.STATIC in (self.left.change, self.right.change)
+        return None if framed and left != right and not static else left or right
 
     @cached_property
     def change(self) -> Change:
@@ -331,7 +334,9 @@ class Join(Logical):
             return right
         if right is Change.STATIC:
             return left
-        if left is right and left in (Change.APPEND, Change.FINAL):
+        if left is right and left is Change.APPEND:
+            return left
+        if left is right and left is Change.FINAL and self.left.window == self.right.window:
             return left
         return Change.UPDATE if Change.UPDATE in (left, right) else Change.MOVING
 
@@ -379,6 +384,36 @@ class Union(Logical):
     @property
     def inputs(self) -> tuple[Logical, ...]:
         return self.branches
+
+
+@dataclass(frozen=True)
+class Compare(Logical):
+    """EXCEPT or INTERSECT of relations that move: rows by how often both sides have them."""
+
+    left: Logical
+    right: Logical
+    op: str
+    all: bool
+
+    @cached_property
+    def schema(self) -> tuple[Field, ...]:
+        return self.left.schema
+
+    @cached_property
+    def window(self) -> WindowSpec | None:
+        return None
+
+    @cached_property
+    def change(self) -> Change:
+        return Change.MOVING
+
+    @cached_property
+    def event_time(self) -> str | None:
+        return None
+
+    @property
+    def inputs(self) -> tuple[Logical, ...]:
+        return (self.left, self.right)
 
 
 @dataclass(frozen=True)

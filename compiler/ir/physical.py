@@ -130,6 +130,21 @@ class Join(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Stateful(Step):
+    """An operator over changes, run with Python in buckets of its key (ADR 0008).
+
+    ``operator``: its name in ``runtime/spark/stateful.py``; ``params``: what it is made with. ``kinds``: of its
+    values v0, v1, … (``long``, ``double``, ``text``); ``results``: of the values that it gives.
+    """
+
+    input: Step
+    operator: str
+    params: tuple[tuple[str, object], ...]
+    kinds: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UnionAll(Step):
     """Same columns in the same order on every input."""
 
@@ -216,7 +231,7 @@ def inputs_of(step: Step) -> tuple[Step, ...]:
             return ()
         case (
             Select() | Where() | Observe() | WithWatermark() | AssignWindow() | Aggregate()
-            | DropDuplicates()
+            | DropDuplicates() | Stateful()
         ):
             return (step.input,)
         case _:

@@ -16,7 +16,7 @@ def with_inputs(node: lg.Logical, inputs: tuple[lg.Logical, ...]) -> lg.Logical:
     if all(a is b for a, b in zip(node.inputs, inputs, strict=True)):
         return node
     match node:
-        case lg.Join():
+        case lg.Join() | lg.Compare():
             return replace(node, left=inputs[0], right=inputs[1])
         case lg.Union():
             return replace(node, branches=inputs)
@@ -95,7 +95,7 @@ def exprs_of(node: lg.Logical) -> tuple[Expr, ...]:
             return () if node.condition is None else (node.condition,)
         case (
             lg.Scan() | lg.Watermark() | lg.Shed() | lg.Window() | lg.Distinct() | lg.Union()
-            | lg.ToStream()
+            | lg.Compare() | lg.ToStream()
         ):
             return ()
         case _:

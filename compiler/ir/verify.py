@@ -26,7 +26,7 @@ def _fail(node: lg.Logical, stage: str, what: str) -> InternalError:
 def _check_columns(node: lg.Logical, stage: str) -> None:
     schema = tuple(f for i in node.inputs for f in i.schema)
     names = [f.name for f in schema]
-    if len(set(names)) != len(names) and not isinstance(node, lg.Union):
+    if len(set(names)) != len(names) and not isinstance(node, lg.Union | lg.Compare):
         raise _fail(node, stage, f"reads two columns of one name: {names}")
     types = {f.name: f.type for f in schema}
     for expr in exprs_of(node):
@@ -46,8 +46,8 @@ def _check_shape(node: lg.Logical, stage: str) -> None:
             _boolean(node, node.predicate, stage)
         case lg.Join() if node.condition is not None:
             _boolean(node, node.condition, stage)
-        case lg.Union():
-            shapes = {tuple((f.name, f.type) for f in b.schema) for b in node.branches}
+        case lg.Union() | lg.Compare():
+            shapes = {tuple((f.name, f.type) for f in b.schema) for b in node.inputs}
             if len(shapes) != 1:
                 raise _fail(node, stage, f"unites different shapes: {shapes}")
         case lg.Watermark():

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Column
-from streamq.compiler.ir.rewrite import is_window_field, walk
+from streamq.compiler.ir.rewrite import is_window_field
+from streamq.compiler.lowering.changes import CHANGE, CHANGED_AT, lower_changes
 from streamq.compiler.lowering.rules import lower
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.compiler.passes.assign_watermarks import keeps_state
-from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.types import STRING, TIMESTAMP
 from streamq.stdlib.connectors import find_connector
 
 CONSOLE = ph.SinkSpec(name=None, connector="console")
@@ -45,16 +47,10 @@ def lower_plan(
 def _lower_query(
     query: lg.LogicalQuery, sinks: dict[str, lg.SinkDecl], context: LowerContext
 ) -> ph.PhysicalQuery:
+    if runs_on_changes(query.root):
+        return _on_changes(query, sinks, context)
     below = lower(query.root, context)
     update = query.root.change is lg.Change.UPDATE
-    if update:
-        _check_update(query.root)
-    if query.root.change is lg.Change.MOVING:
-        raise refuse(
-            "the result gains and loses rows at any instant, which no sink can follow yet",
-            query.root.origin,
-            "say ISTREAM for the rows that appear, or how often: [RANGE … SLIDE …]",
-        )
     if below.session is not None:
         raise refuse("rows under a session window must be aggregated", query.root.origin,
                      "add GROUP BY with the columns of PARTITION BY")
@@ -69,31 +65,19 @@ def _lower_query(
     )
 
 
-def _check_update(root: lg.Logical) -> None:
-    """Raises where rows that replace each other rest on results that Spark gives only once, at the end."""
-    live = [n for n in walk(root) if n.change is not lg.Change.STATIC]
-    grouped = [
-        n for n in live
-        if isinstance(n, lg.Aggregate | lg.Sort)
-        or (isinstance(n, lg.Distinct) and n.window is not None)
-        or (isinstance(n, lg.Window) and isinstance(n.spec, lg.LastRows))
-    ]
-    if len(grouped) > 1:
-        raise refuse(
-            "rows that replace each other cannot be computed from results of a window yet",
-            grouped[-1].origin, "leave RSTREAM out, so that the results keep their window and are "
-            "grouped again in it", code="SQ0502",
-        )
-    for node in live:
-        both = isinstance(node, lg.Join) and all(
-            i.change is not lg.Change.STATIC for i in node.inputs
-        )
-        if both and isinstance(node, lg.Join) and node.kind is not JoinKind.INNER:
-            raise refuse(
-                f"rows that replace each other cannot be computed from a {node.kind.value} JOIN of "
-                "streams", node.origin, "use JOIN, or group over a window with SLIDE",
-                code="SQ0502",
-            )
+def _on_changes(
+    query: lg.LogicalQuery, sinks: dict[str, lg.SinkDecl], context: LowerContext
+) -> ph.PhysicalQuery:
+    """A query whose relations move: a stream of rows, or of the changes of its result."""
+    below = lower_changes(query.root, context)
+    types = {f.name: str(f.type) for f in query.root.schema}
+    extra = {CHANGE: str(STRING), CHANGED_AT: str(TIMESTAMP)}
+    return ph.PhysicalQuery(
+        name=query.name, root=below.step, mode="append", sink=_sink(query, sinks, False),
+        columns=tuple((n, types.get(n) or extra[n]) for n in below.names), stateful=True,
+        controls=tuple(context.controls.values()), time_column=_time_column(query.root),
+        origin=query.origin,
+    )
 
 
 def _final(below: Lowered, names: tuple[str, ...], context: LowerContext) -> ph.Step:

@@ -178,7 +178,7 @@ def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Low
     if below.session is not None:
         return _session(node, below, keys, context)
     if change is lg.Change.APPEND:
-        _warn_groups(node, context)
+        warn_groups(node, context)
     window = ((WINDOW, quote(WINDOW)),) if below.window else ()
     plan = two_level(node.aggregates, below.columns) if below.window else None
     if plan is not None:
@@ -256,7 +256,8 @@ def _session(
     return Lowered(step, names, window=True, closed="the results of sessions")
 
 
-def _warn_groups(node: lg.Aggregate, context: LowerContext) -> None:
+def warn_groups(node: lg.Aggregate, context: LowerContext) -> None:
+    """Says that the groups are never let go."""
     if node.keys:
         context.warnings.append(Diagnostic(
             code="SQ0901", severity=Severity.WARNING, span=node.origin,

@@ -11,6 +11,7 @@ for ever because nothing in them says when they end.
 
 from __future__ import annotations
 
+from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column
 from streamq.compiler.ir.rewrite import rewrite_up, walk
@@ -47,7 +48,7 @@ def _uses_time(root: lg.Logical) -> bool:
 
     Windows ask for the event time, which a computed column has only through its watermark.
     """
-    return any(
+    return runs_on_changes(root) or any(
         isinstance(n, lg.Window) or (_remembers(n) and not _keeps_for_ever(n)) for n in walk(root)
     )
 

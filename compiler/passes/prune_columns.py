@@ -56,6 +56,9 @@ def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
             return replace(slim, input=_prune(node.input, wanted))
         case lg.Distinct():
             return replace(node, input=_exact(node.input, _names(node)))
+        case lg.Compare():
+            names = _names(node)
+            return replace(node, left=_exact(node.left, names), right=_exact(node.right, names))
         case lg.Union():
             kept_names = need & _names(node) or frozenset({node.schema[0].name})
             return replace(node, branches=tuple(_exact(b, kept_names) for b in node.branches))
@@ -104,8 +107,11 @@ def _session_needs(below: lg.Logical) -> frozenset[str]:
 
 
 def _window_needs(node: lg.Window) -> frozenset[str]:
+    if isinstance(node.spec, lg.LastRows):
+        # Which rows are the last depends on whole rows, where times are equal.
+        return _names(node)
     time = node.input.event_time
     names = set() if time is None else {time}
-    if isinstance(node.spec, lg.Session | lg.LastRows):
+    if isinstance(node.spec, lg.Session):
         names |= set(node.spec.partition)
     return frozenset(names)

@@ -55,6 +55,8 @@ def own_parts(node: lg.Logical) -> tuple[object, ...]:
             return (node.kind, node.condition)
         case lg.ToStream():
             return (node.op,)
+        case lg.Compare():
+            return (node.op, node.all)
         case lg.Distinct() | lg.Union():
             return ()
         case _:

@@ -97,6 +97,8 @@ class _Evaluation:
                 return join(node, self.facts(node.left), self.facts(node.right), compile_expr)
             case lg.Union():
                 return [fact for branch in node.branches for fact in self.facts(branch)]
+            case lg.Compare():
+                return ops.compared(node, self.facts(node.left), self.facts(node.right))
             case lg.ToStream():
                 return ops.to_stream(node, self.facts(node.input))
             case _:
@@ -144,7 +146,8 @@ class _Evaluation:
             facts = apply_window(node.spec, [fact for _, fact in self._on_time(node)], columns)
         if self.options.closed:
             return facts
-        return [fact for fact in facts if is_complete(fact, self.clock.end)]
+        end = self.clock.end
+        return [fact for fact in facts if is_complete(fact, end)]
 
     def _on_time(self, node: lg.Window) -> list[tuple[Instant, Fact]]:
         """The rows that came before the watermark had passed the last window they are in, with that watermark."""

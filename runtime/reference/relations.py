@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import WINDOW_FIELDS
@@ -93,6 +94,23 @@ def distinct(facts: Facts) -> Facts:
     return joined_up(map_snapshots(facts, lambda held: dict.fromkeys(f.row for f in held)))
 
 
+def compared(node: lg.Compare, left: Facts, right: Facts) -> Facts:
+    """EXCEPT and INTERSECT at every instant; with ALL each copy of a row counts."""
+    marked = [
+        fact._replace(row=(*fact.row, side), frame=None)
+        for side, facts in enumerate((left, right)) for fact in facts
+    ]
+    both = node.op == "INTERSECT"
+
+    def compare(held: Facts) -> Iterable[Row]:
+        ours, theirs = (Counter(f.row[:-1] for f in held if f.row[-1] == side) for side in (0, 1))
+        if node.all:
+            return (ours & theirs if both else ours - theirs).elements()
+        return [row for row in ours if (row in theirs) == both]
+
+    return joined_up(map_snapshots(marked, compare))
+
+
 def joined_up(facts: Iterable[Fact]) -> Facts:
     """Facts of equal rows, one of which ends where the other starts, as one fact."""
     by_value: dict[tuple[object, Row], Facts] = defaultdict(list)
@@ -158,11 +176,14 @@ def to_stream(node: lg.ToStream, facts: Facts) -> Facts:
     if node.op is R2S.RSTREAM:
         if facts and all(f.frame is not None or f.end == f.start + 1 for f in facts):
             return [Fact(f.row, f.start, FOREVER) for f in facts]
-        held = ((start, group) for start, _, group in snapshots(facts))
-        return [
-            Fact(fact.row, start, FOREVER)
-            for start, group in held if start != BEGINNING for fact in group
-        ]
+        found: Facts = []
+        bag: Counter[Row] = Counter()
+        for at, changes in groupby(changes_of(facts), key=lambda change: change.at):
+            for change in changes:
+                bag[change.row] += change.count
+            if at != BEGINNING:
+                found += [Fact(row, at, FOREVER) for row in bag.elements()]
+        return found
     sign = 1 if node.op is R2S.ISTREAM else -1
     net: Counter[tuple[int, Row]] = Counter()
     for change in changes_of(facts):

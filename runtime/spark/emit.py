@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -21,15 +23,20 @@ from streamq.compiler.ir.physical import (
     ScanStream,
     ScanTable,
     Select,
+    Stateful,
     Step,
     UnionAll,
     Where,
     WithWatermark,
+    walk,
 )
 from streamq.runtime.spark.names import quoted
 from streamq.runtime.spark.sources import SourceContext, read_stream, read_table
 
 _ANY_ROW = "__any_row"
+STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+"""The state store that operators in Python need; Spark's own are faster with the default one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,10 @@ class EmitContext:
 
 
 def build_frame(query: PhysicalQuery, context: EmitContext) -> DataFrame:
-    """The streaming DataFrame of a query; its control relations become temporary views first."""
+    """The streaming DataFrame of a query; its control relations become temporary views first.
+
+    Start it under ``state_store``.
+    """
     for control in query.controls:
         _create_control(control, context)
     return _emit(query.root, context)
@@ -83,10 +93,33 @@ def _emit(step: Step, context: EmitContext) -> DataFrame:
             return _emit(below, context).dropDuplicates(list(columns))
         case Join():
             return _join(step, context)
+        case Stateful(input=below):
+            from streamq.runtime.spark.stateful import with_operator
+
+            return with_operator(
+                _emit(below, context), step.operator, dict(step.params), step.kinds, step.results
+            )
         case UnionAll(inputs=inputs):
             return reduce(DataFrame.union, [_emit(below, context) for below in inputs])
         case _:
             raise TypeError(f"not a physical step: {type(step).__name__}")
+
+
+@contextmanager
+def state_store(query: PhysicalQuery, spark: SparkSession) -> Iterator[None]:
+    """The state store that a query needs is the session's while the query starts; then the one before."""
+    if not any(isinstance(step, Stateful) for step in walk(query.root)):
+        yield
+        return
+    before = spark.conf.get(STATE_STORE, None)
+    spark.conf.set(STATE_STORE, ROCKSDB)
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(STATE_STORE)
+        else:
+            spark.conf.set(STATE_STORE, before)
 
 
 def _aggregate(step: Aggregate, context: EmitContext) -> DataFrame:

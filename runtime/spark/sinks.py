@@ -19,6 +19,7 @@ from streamq.dsl.diagnostics import Abort, Diagnostic, InternalError
 from streamq.runtime.metrics import ResultRows
 from streamq.runtime.paths import is_remote, resolve
 from streamq.runtime.sink_log import remove_unfinished
+from streamq.runtime.spark.emit import state_store
 from streamq.runtime.spark.progress import OUTPUT_METRIC
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 
@@ -90,6 +91,11 @@ class SinkContext:
 
 def start_query(query: PhysicalQuery, frame: DataFrame, context: SinkContext) -> StreamingQuery:
     """Starts the query into its sink; Abort with SQ0806 where a folder cannot be made."""
+    with state_store(query, frame.sparkSession):
+        return _start(query, frame, context)
+
+
+def _start(query: PhysicalQuery, frame: DataFrame, context: SinkContext) -> StreamingQuery:
     sink = query.sink
     match sink.connector:
         case "console":

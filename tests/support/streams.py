@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from streamq.compiler.driver import compile_program
 from streamq.compiler.ir.physical import PhysicalQuery
 from streamq.compiler.options import CompileOptions
-from streamq.runtime.spark.emit import EmitContext, build_frame
+from streamq.runtime.spark.emit import EmitContext, build_frame, state_store
 
 Rows = list[tuple[Any, ...]]
 TIMEOUT_S = 120
@@ -73,11 +73,12 @@ def _run_query(
 ) -> Outcome:
     table = f"t{uuid4().hex}"
     frame = build_frame(query, EmitContext(spark, str(base)))
-    handle = (
-        frame.writeStream.format("memory").queryName(table).outputMode(query.mode)
-        .option("checkpointLocation", str(checkpoint / query.name))
-        .trigger(availableNow=True).start()
-    )
+    with state_store(query, spark):
+        handle = (
+            frame.writeStream.format("memory").queryName(table).outputMode(query.mode)
+            .option("checkpointLocation", str(checkpoint / query.name))
+            .trigger(availableNow=True).start()
+        )
     assert handle.awaitTermination(TIMEOUT_S), f"{query.name} did not end"
     found = spark.sql(f"SELECT * FROM {table}").collect()
     spark.catalog.dropTempView(table)

@@ -9,12 +9,15 @@ from types import ModuleType, UnionType
 
 import pytest
 
+from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.explain.words import show_expr, show_operator, show_window
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.graph import OPERATOR_NAMES, build_graph
 from streamq.compiler.ir.rewrite import exprs_of, walk, with_inputs
+from streamq.compiler.lowering.changes import lower_moving
+from streamq.compiler.lowering.moving import Moving
 from streamq.compiler.lowering.rules import lower
 from streamq.compiler.lowering.sql import to_sql
 from streamq.compiler.lowering.state import LowerContext, Lowered
@@ -155,6 +158,7 @@ def renamed(below: lg.Logical, prefix: str) -> lg.Project:
     return lg.Project(below, tuple((f"{prefix}.{f.name}", column(f.name, f.type)) for f in FIELDS))
 
 
+MOVING = lg.Window(STAMPED, lg.TimeRange(60_000), owner="q")
 SLIDING = lg.Window(STAMPED, lg.Sliding(60_000, 60_000), owner="q")
 COUNT = ir.AggCall(
     function="COUNT", args=(), spec=expression("UPPER(t)").spec, type=BIGINT  # type: ignore[attr-defined]
@@ -172,6 +176,7 @@ OPERATORS: dict[type[lg.Logical], lg.Logical] = {
     lg.Sort: lg.Sort(SLIDING, (lg.SortItem(column("k", BIGINT), True, False),), 3),
     lg.Join: lg.Join(renamed(SLIDING, "a"), renamed(SLIDING, "b"), ast.JoinKind.INNER, SAME_KEY),
     lg.Union: lg.Union((STAMPED, STAMPED)),
+    lg.Compare: lg.Compare(MOVING, MOVING, "EXCEPT", True),
     lg.ToStream: lg.ToStream(SLIDING, ast.R2S.RSTREAM),
 }
 
@@ -215,9 +220,10 @@ def test_every_operator_is_lowered_or_refused(cls: type[lg.Logical]) -> None:
         assert ph.walk(found.step)[-1] is found.step
 
 
-def lowered_or_refused(node: lg.Logical) -> Lowered | Diagnostic:
+def lowered_or_refused(node: lg.Logical) -> Lowered | Moving | Diagnostic:
     try:
-        return lower(node, LowerContext("q"))
+        rule = lower_moving if runs_on_changes(node) else lower
+        return rule(node, LowerContext("q"))
     except Abort as refused:
         return refused.diagnostic
 
@@ -243,7 +249,7 @@ def test_every_window_can_be_shown_lowered_or_refused() -> None:
     for spec in specs.values():
         assert show_window(spec).startswith("[")
         found = lowered_or_refused(lg.Window(STAMPED, spec))
-        assert isinstance(found, Lowered) or found.code == "SQ0501"
+        assert isinstance(found, Lowered | Moving) or found.code == "SQ0501"
 
 
 def test_every_step_has_inputs() -> None:
@@ -251,6 +257,7 @@ def test_every_step_has_inputs() -> None:
         SELECT DISTINCT i, ts FROM s UNION ALL SELECT i, ts FROM r;
         SELECT s.i, COUNT(*) AS c FROM s [TUMBLE 1 MINUTE] JOIN item ON s.l = item.id GROUP BY s.i
         SHED RANDOM BY 5 PERCENT;
+        SELECT ISTREAM(*) FROM s [ROWS 2];
     """)
     seen = {type(step) for q in result.require().queries for step in ph.walk(q.root)}
     assert seen == set(descendants(ph.Step))

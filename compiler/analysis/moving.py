@@ -1,0 +1,88 @@
+"""Which queries have relations that gain and lose rows at any instant, so that they run on changes (ADR 0008)."""
+
+from __future__ import annotations
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.expr import Op, columns_of, conjuncts
+from streamq.compiler.ir.rewrite import walk
+from streamq.dsl.ast import R2S, JoinKind
+
+MOVES = (lg.Change.MOVING, lg.Change.UPDATE)
+
+
+def runs_on_changes(root: lg.Logical) -> bool:
+    """True where the result, or something that an operator below has to look into, moves."""
+    if root.change is lg.Change.MOVING or any(_looks_into_changes(n) for n in walk(root)):
+        return True
+    return root.change is lg.Change.UPDATE and not _updates(root)
+
+
+def _updates(root: lg.Logical) -> bool:
+    """False where rows that replace each other rest on results that Spark gives only once, at the end."""
+    live = [n for n in walk(root) if n.change is not lg.Change.STATIC]
+    grouped = [
+        n for n in live
+        if isinstance(n, lg.Aggregate | lg.Sort)
+        or (isinstance(n, lg.Distinct) and n.window is not None)
+        or (isinstance(n, lg.Window) and isinstance(n.spec, lg.LastRows))
+    ]
+    outer = [
+        n for n in live
+        if isinstance(n, lg.Join) and n.kind not in (JoinKind.INNER, JoinKind.CROSS)
+        and all(i.change is not lg.Change.STATIC for i in n.inputs)
+    ]
+    return len(grouped) < 2 and not outer
+
+
+def _looks_into_changes(node: lg.Logical) -> bool:
+    match node:
+        case lg.Window(spec=spec) if node.input.event_time is None:
+            return not isinstance(spec, lg.Unbounded)
+        case lg.Window(spec=lg.LastRows(rows=1, slide=None, range_ms=None)):
+            return False
+        case lg.Window(spec=lg.LastRows()):
+            return True
+        case lg.Aggregate() | lg.Distinct() | lg.Sort():
+            return node.input.change in MOVES
+        case lg.Filter():
+            return node.change is lg.Change.UPDATE
+        case lg.ToStream(op=R2S.DSTREAM) | lg.Compare():
+            return True
+        case lg.ToStream(op=R2S.ISTREAM):
+            return node.input.change in (lg.Change.FINAL, lg.Change.UPDATE)
+        case lg.ToStream():
+            return node.input.change is lg.Change.UPDATE
+        case lg.Join():
+            return _joins_changes(node)
+        case lg.Union():
+            changes = {b.change for b in node.branches}
+            mixed = len(changes - {lg.Change.STATIC}) > 1
+            return mixed or (changes == {lg.Change.FINAL} and node.window is None)
+        case _:
+            return False
+
+
+def _joins_changes(node: lg.Join) -> bool:
+    left, right = node.left.change, node.right.change
+    if lg.Change.STATIC in (left, right):
+        return False
+    if lg.Change.UPDATE in (left, right):
+        return True
+    if lg.Change.FINAL in (left, right):
+        return node.left.window != node.right.window or left is not right
+    ranged = all(isinstance(i.window, lg.TimeRange) for i in node.inputs)
+    outer = node.kind not in (JoinKind.INNER, JoinKind.CROSS)
+    return not key_pairs(node) or (outer and not ranged)
+
+
+def key_pairs(node: lg.Join) -> tuple[Op, ...]:
+    """The conditions ``a = b`` with a of one side and b of the other."""
+    left = {f.name for f in node.left.schema}
+    right = {f.name for f in node.right.schema}
+    found = []
+    for part in conjuncts(node.condition):
+        if isinstance(part, Op) and part.op == "=":
+            a, b = (columns_of(arg) for arg in part.args)
+            if a and b and ((a <= left and b <= right) or (a <= right and b <= left)):
+                found.append(part)
+    return tuple(found)

@@ -1,0 +1,166 @@
+"""Relations that move, as streams of changes (ADR 0008): their columns, and the steps that make and end them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir import physical as ph
+from streamq.compiler.lowering.carry import (
+    EMPTY,
+    Carried,
+    can_carry,
+    carried,
+    decode,
+    encode,
+    null_bits,
+)
+from streamq.compiler.lowering.sql import WINDOW, quote
+from streamq.compiler.lowering.state import LowerContext, Lowered, bare, refuse
+from streamq.dsl.records import dataclass, replace
+from streamq.dsl.types import with_article
+
+TIME, AT, SIGN, END = "__time", "__at", "__sign", "__end"
+"""The hidden columns: event time with the watermark; the instant in microseconds; 1 or -1; when it goes."""
+
+SIDE = "__side"
+"""What an operator that gives rows of several kinds tells of each."""
+
+HIDDEN = (TIME, AT, SIGN, END)
+FOREVER = f"{2**63 - 1}L"
+BUCKETS = 8
+"""Parts into which a keyed operator's state is cut; each is read and written as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A step whose rows are changes, and its visible columns. ``grows``: rows only come, and never go.
+
+    ``due``: every change has come to its instant, none is known before. ``netted``: the columns in which no two
+    changes of one instant cancel each other; None where they may, and where one of them is gone.
+    """
+
+    step: ph.Step
+    names: tuple[str, ...]
+    grows: bool = False
+    due: bool = False
+    netted: frozenset[str] | None = None
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    def passed(self, names: Sequence[str]) -> tuple[ph.Named, ...]:
+        return tuple((n, quote(n)) for n in (*names, *HIDDEN))
+
+    def over(self, step: ph.Step, names: tuple[str, ...] | None = None) -> Moving:
+        return replace(self, step=step, names=self.names if names is None else names)
+
+
+def from_stream(node: lg.Logical, below: Lowered, time: str, context: LowerContext) -> Moving:
+    """The rows of a stream, which come at their event time and stay."""
+    items = tuple(
+        (n, bare(quote(n)) if n in below.times else quote(n)) for n in below.names
+    )
+    hidden = (
+        (TIME, quote(time)), (AT, f"unix_micros({quote(time)})"), (SIGN, "1L"), (END, FOREVER),
+    )
+    step = ph.Select(below.step, (*items, *hidden), id=context.step_id(node, "changes"),
+                     origin=node.origin)
+    return Moving(step, below.names, grows=True)
+
+
+def from_windows(node: lg.Logical, below: Lowered, context: LowerContext) -> Moving:
+    """The results of sliding windows: each holds from its window's end until the next one's."""
+    spec = node.window
+    if below.session is not None:
+        raise refuse("rows under a session window must be aggregated", node.origin,
+                     "add GROUP BY with the columns of PARTITION BY")
+    if not isinstance(spec, lg.Sliding) or WINDOW not in below.times:
+        raise refuse(
+            f"{below.closed or 'these results'} cannot be joined with other times yet",
+            node.origin, "send them to a sink, and read them as another stream",
+        )
+    end = f"unix_micros({quote(WINDOW)}.`end`)"
+    hidden = (
+        (TIME, f"window_time({quote(WINDOW)})"), (AT, end), (SIGN, "1L"),
+        (END, f"{end} + {spec.slide_ms * 1000}L"),
+    )
+    items = tuple(
+        (n, bare(quote(n)) if n in below.times else quote(n)) for n in below.names
+    )
+    step = ph.Select(below.step, (*items, *hidden), id=context.step_id(node, "changes"),
+                     origin=node.origin)
+    return Moving(step, below.names)
+
+
+def until(node: lg.Window, below: Moving, length_us: int, context: LowerContext) -> Moving:
+    """Rows that come and stay, each now for a length of time."""
+    items = (
+        *((n, quote(n)) for n in below.names), (TIME, quote(TIME)), (AT, quote(AT)),
+        (SIGN, quote(SIGN)), (END, f"{quote(AT)} + {length_us}L"),
+    )
+    step = ph.Select(below.step, items, id=context.step_id(node, "window"), origin=node.origin)
+    return Moving(step, below.names)
+
+
+def packed(
+    node: lg.Logical, below: Moving, fields: Sequence[lg.Field], texts: Sequence[str], key: str,
+    context: LowerContext, *, side: str = "0L", first: int = 0, others: Sequence[Carried] = (),
+) -> tuple[ph.Step, tuple[Carried, ...]]:
+    """The changes as a stateful operator takes them: ``fields`` are its values, ``texts`` their SQL.
+
+    ``key``: SQL of the operator's key. ``first``: the position of the first value. ``others``: the values of the
+    other side, which are empty here.
+    """
+    values = carried(fields, first)
+    for value in values:
+        if not can_carry(value.type):
+            raise refuse(
+                f"`{value.name}` is {with_article(value.type)}, which a window that moves cannot keep yet",
+                node.origin, "select single entries of it",
+            )
+    pairs = list(zip(values, texts, strict=True))
+    items: list[ph.Named] = [(v.column, encode(v, t)) for v, t in pairs]
+    items += [(v.column, EMPTY[v.kind]) for v in others]
+    items.sort(key=lambda item: int(item[0][1:]))
+    items += [
+        (TIME, quote(TIME)), ("at", quote(AT)), ("sign", quote(SIGN)), ("end", quote(END)),
+        ("side", side), ("key", key), ("nulls", null_bits(pairs, first)),
+    ]
+    step = ph.Select(below.step, tuple(items), id=context.step_id(node, "packed"),
+                     origin=node.origin)
+    return step, values
+
+
+def stateful(
+    node: lg.Logical, packed_step: ph.Step, operator: str, params: tuple[tuple[str, object], ...],
+    kinds: tuple[str, ...], results: tuple[Carried, ...], context: LowerContext, *, by: str,
+    tells_side: bool = False,
+) -> Moving:
+    """An operator over packed changes, and its values unpacked again.
+
+    ``kinds``: of the values that it takes; ``results``: those that it gives. ``by``: ``key`` or ``row``, the hash
+    by which its state is cut into buckets. ``tells_side``: its ``side`` becomes the column ``SIDE``.
+    """
+    columns = [f"v{i}" for i in range(len(kinds))]
+    row = f"xxhash64({', '.join([*map(quote, columns), quote('nulls')])})"
+    hidden = (TIME, "at", "sign", "end", "side", "key", "nulls")
+    bucket = f"CAST(pmod({row if by == 'row' else quote('key')}, {BUCKETS}) AS INT)"
+    items = (
+        ("__bucket", bucket), *((n, quote(n)) for n in hidden), ("row", row),
+        *((c, quote(c)) for c in columns),
+    )
+    step_id = context.step_id(node, operator)
+    hashed = ph.Select(packed_step, items, id=step_id, origin=node.origin)
+    step = ph.Stateful(
+        hashed, operator, params, kinds, tuple(v.kind for v in results), id=step_id,
+        origin=node.origin,
+    )
+    unpacked = (
+        *((v.name, decode(v, i)) for i, v in enumerate(results)), (TIME, quote(TIME)),
+        (AT, "`at`"), (SIGN, "`sign`"), (END, "`end`"),
+        *(((SIDE, "`side`"),) if tells_side else ()),
+    )
+    out = ph.Select(step, unpacked, id=context.step_id(node, "unpacked"), origin=node.origin)
+    return Moving(out, tuple(v.name for v in results), due=True)
