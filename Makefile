@@ -1,6 +1,7 @@
 # One command surface, the same on a developer's machine and in CI.
 #   make demo    the main example for about 20 seconds     make check   lint, types, contracts, fast tests
 #   make test    every test that needs no server           make warm    halves the start of later runs
+#   make nexmark the 24 queries of NEXMark, compared and timed   make linear-road   the Linear Road example, checked
 # Python 3.11 or later is all that must be there: a Java of 17 or later is used if found, else one is installed.
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ LINKS := build/typing/streamq
 TYPED := PYTHONPATH=build/typing
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check lint format types contracts links fast-tests warm clean
+.PHONY: help venv demo nexmark linear-road test check lint format types contracts links fast-tests warm clean
 
 help:
 	@sed -n 's/^# \{0,2\}//p;/^$$/q' Makefile
@@ -30,6 +31,14 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP)
 	$(BIN)/streamq run examples/nexmark/hot_items.cql --for 20s
+
+# Other numbers of events, single queries, without Spark: make nexmark NEXMARK="--only q5,q7 --no-spark"
+nexmark: $(STAMP)
+	$(BIN)/python -m examples.nexmark.suite $(NEXMARK)
+
+# Without Spark, another length: make linear-road LINEAR_ROAD="--engine reference --minutes 10"
+linear-road: $(STAMP)
+	$(BIN)/python -m examples.linear_road.run $(LINEAR_ROAD)
 
 test: $(STAMP) warm
 	$(BIN)/python -m pytest -m "not server" --durations=15
