@@ -64,10 +64,10 @@ def _looks_into_changes(node: lg.Logical) -> bool:
 
 def _joins_changes(node: lg.Join) -> bool:
     left, right = node.left.change, node.right.change
-    if lg.Change.STATIC in (left, right):
-        return False
     if lg.Change.UPDATE in (left, right):
         return True
+    if lg.Change.STATIC in (left, right):
+        return False
     if lg.Change.FINAL in (left, right):
         return node.left.window != node.right.window or left is not right
     ranged = all(isinstance(i.window, lg.TimeRange) for i in node.inputs)

@@ -335,7 +335,8 @@ class Join(Logical):
         if right is Change.STATIC:
             return left
         if left is right and left is Change.APPEND:
-            return left
+            inner = self.kind in (JoinKind.INNER, JoinKind.CROSS)
+            return Change.APPEND if inner else Change.MOVING
         if left is right and left is Change.FINAL and self.left.window == self.right.window:
             return left
         return Change.UPDATE if Change.UPDATE in (left, right) else Change.MOVING
@@ -429,6 +430,14 @@ class ToStream(_OneInput):
     @cached_property
     def change(self) -> Change:
         return Change.APPEND
+
+    @cached_property
+    def event_time(self) -> str | None:
+        """None where the rows are stamped with another instant than they had below."""
+        below = self.input
+        slides = isinstance(below.window, LastRows) and below.window.slide is not None
+        moved = self.op is R2S.DSTREAM or below.change is Change.FINAL or slides
+        return None if moved else below.event_time
 
 
 @dataclass(frozen=True, kw_only=True)

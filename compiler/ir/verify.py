@@ -36,7 +36,7 @@ def _check_columns(node: lg.Logical, stage: str) -> None:
                     raise _fail(node, stage, f"reads `{part.name}`, its input has {names}")
                 if types[part.name] != part.type:
                     raise _fail(node, stage, f"reads `{part.name}` as {part.type}")
-            if is_window_field(part, schema) and all(i.window is None for i in node.inputs):
+            if is_window_field(part, schema) and all(n.window is None for n in walk(node)):
                 raise _fail(node, stage, "reads window bounds without a window")
 
 

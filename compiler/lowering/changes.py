@@ -89,6 +89,8 @@ def lower_moving(node: lg.Logical, context: LowerContext) -> Moving:
             return _join(node, context)
         case lg.Compare():
             sides = tuple(lower_moving(i, context) for i in node.inputs)
+            if any(side.grows for side in sides):
+                warn_unbounded(node, node.op, context)
             rule = f"{node.op.lower()}{'_all' if node.all else ''}"
             return counted(node, rule, sides, node.schema, context)
         case lg.Union():
@@ -227,7 +229,7 @@ def _join(node: lg.Join, context: LowerContext) -> Moving:
         return _with_table(node, context)
     left, right = lower_moving(node.left, context), lower_moving(node.right, context)
     if left.grows or right.grows:
-        warn_unbounded(node, context)
+        warn_unbounded(node, "join", context)
     passed = {JoinKind.LEFT: (0,), JoinKind.RIGHT: (1,), JoinKind.FULL: (0, 1)}.get(node.kind, ())
     pairs = _pairs(node, left, right, passed, context)
     if not passed:
@@ -402,6 +404,10 @@ def _is_momentary(node: lg.Logical) -> bool:
             return bool(node.keys) and _is_momentary(node.input)
         case lg.Join(kind=JoinKind.INNER | JoinKind.CROSS):
             return any(_is_momentary(i) for i in node.inputs)
+        case lg.Join(kind=JoinKind.LEFT):
+            return _is_momentary(node.left)
+        case lg.Join(kind=JoinKind.RIGHT):
+            return _is_momentary(node.right)
         case lg.Union():
             return all(_is_momentary(i) for i in node.inputs)
         case _:

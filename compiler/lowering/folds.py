@@ -59,6 +59,11 @@ def _name(call: AggCall, grows: bool) -> str:
             f"{call.function} over a window that moves cannot be run yet", call.origin,
             "it can over a window with SLIDE; COUNT, SUM, AVG, MIN, MAX and the like can here",
         )
+    if name in ("MIN_BY", "MAX_BY") and len(call.args) > 2:
+        raise refuse(
+            f"{call.function} of several rows over a window that moves cannot be run yet",
+            call.origin, "put a window with SLIDE after the stream",
+        )
     if call.distinct and name not in _UNCHANGED_BY_COPIES:
         if name != "COUNT" or grows:
             raise refuse(

@@ -123,7 +123,7 @@ def _streams(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext
                 "without them it is never certain that a row has no counterpart", code="SQ0502",
             )
     if not bounded:
-        warn_unbounded(node, context)
+        warn_unbounded(node, "join", context)
     times = (_stamps(node.left, left)[0].column, _stamps(node.right, right)[0].column)
     condition = " AND ".join([_condition(node, left, right, times), *bounds])
     left, right = (one_time(s, time, node, context)
@@ -165,11 +165,11 @@ def _needs_equality(node: lg.Join) -> None:
     )
 
 
-def warn_unbounded(node: lg.Join, context: LowerContext) -> None:
-    """Says that a side of the join is never let go."""
+def warn_unbounded(node: lg.Logical, what: str, context: LowerContext) -> None:
+    """Says that a side of a join, or of what ``what`` says, is never let go."""
     context.warnings.append(Diagnostic(
         code="SQ0901", severity=Severity.WARNING, span=node.origin,
-        message="this join keeps rows of a stream forever",
+        message=f"this {what} keeps rows of a stream forever",
         label="its state grows without bound",
         help="put a window after both streams, for example [RANGE 1 HOUR]",
     ))

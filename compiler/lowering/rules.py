@@ -241,8 +241,10 @@ def _session(
             "group where the window stands, or select the event-time column in every view between",
         )
     names = tuple(f.name for f in node.schema)
+    # Spark wants a key beside the session; this one is the same for all rows, and it cannot know that.
+    everything = ("__all", f"unix_micros({bare(quote(time))}) & 0L")
     grouped_step = ph.Aggregate(
-        below.step, keys, _calls(node.aggregates, below.columns),
+        below.step, keys or (everything,), _calls(node.aggregates, below.columns),
         session=(WINDOW, time, spec.gap_ms * 1000 - 1),
         id=context.step_id(node, "aggregate"), origin=node.origin,
     )

@@ -8,8 +8,10 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cache
 
+from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.rewrite import walk
+from streamq.compiler.passes.assign_watermarks import keeps_state
 from streamq.dsl.records import dataclass
 from streamq.runtime.reference import relations as ops
 from streamq.runtime.reference.answers import Answer, Inputs
@@ -23,8 +25,10 @@ from streamq.runtime.reference.windows import MICROS, apply_window, ends_at, is_
 
 @dataclass(frozen=True, slots=True)
 class EvaluateOptions:
-    """``watermark``: late rows are left out and counted. A row is late where the watermark of the batches
-    before its own has passed its windows; ``behind``: less so many of them. Spark's judgement is 1 behind.
+    """``watermark``: late rows are left out and counted, where the query keeps anything at all. A row is late
+    where the watermark of the batches before its own has passed its windows; ``behind``: less so many of them.
+    Spark's judgement is 1 behind. Rows without a window that ends are late only where answers come in order of
+    time, so that nothing can be said of the past any more.
 
     ``closed``: the input is over, so all windows are complete; else only those that the watermark has passed
     give results.
@@ -55,6 +59,8 @@ class _Evaluation:
         self.options = options
         self.memo: dict[int, Facts] = {}
         self.late: dict[str, int] = {}
+        self.judges = options.watermark and (keeps_state(query.root) or runs_on_changes(query.root))
+        self.in_order = self.judges and runs_on_changes(query.root)
         self.arrivals: dict[int, list[tuple[int, Fact]]] = {}
         self.clock = Clock(tuple(
             (node.delay_ms * MICROS, [(batch, fact.start) for batch, fact in self._stamped(node)])
@@ -80,6 +86,8 @@ class _Evaluation:
         match node:
             case lg.Scan():
                 return [fact for _, fact in self._arrived(node)]
+            case lg.Watermark() if self.in_order:
+                return [fact for _, fact in self._on_time(node, self._stamped(node), lg.Unbounded())]
             case lg.Watermark():
                 return [fact for _, fact in self._stamped(node)]
             case lg.Filter() | lg.Project() | lg.Shed():
@@ -133,29 +141,32 @@ class _Evaluation:
 
     def _window(self, node: lg.Window) -> Facts:
         columns = tuple(f.name for f in node.schema)
-        if not self.options.watermark:
+        if isinstance(node.spec, lg.Unbounded) or not self.judges:
             facts = apply_window(node.spec, self.facts(node.input), columns)
         elif isinstance(node.spec, lg.Sliding):
             # A row may come too late for some of its windows and in time for others.
             facts = [
-                framed for limit, fact in self._on_time(node)
+                framed for limit, fact in self._on_time(node, self._batched(node.input), node.spec)
                 for framed in apply_window(node.spec, [fact], columns)
                 if not is_complete(framed, limit)
             ]
         else:
-            facts = apply_window(node.spec, [fact for _, fact in self._on_time(node)], columns)
+            kept = self._on_time(node, self._batched(node.input), node.spec)
+            facts = apply_window(node.spec, [fact for _, fact in kept], columns)
         if self.options.closed:
             return facts
         end = self.clock.end
         return [fact for fact in facts if is_complete(fact, end)]
 
-    def _on_time(self, node: lg.Window) -> list[tuple[Instant, Fact]]:
+    def _on_time(
+        self, node: lg.Logical, rows: list[tuple[int, Fact]], spec: lg.WindowSpec
+    ) -> list[tuple[Instant, Fact]]:
         """The rows that came before the watermark had passed the last window they are in, with that watermark."""
         kept: list[tuple[Instant, Fact]] = []
         before = cache(self.clock.before)
-        for batch, fact in self._batched(node.input):
+        for batch, fact in rows:
             limit = before(batch - self.options.behind)
-            if ends_at(node.spec, fact) > limit:
+            if ends_at(spec, fact) > limit:
                 kept.append((limit, fact))
             else:
                 name = _source_of(node)

@@ -44,8 +44,11 @@ s_rows = st.tuples(keys, numbers, st.one_of(st.none(), st.integers(-8, 8).map(la
 r_rows = st.tuples(keys, numbers, seconds)
 
 
-def _batches(rows: st.SearchStrategy[tuple[object, ...]]) -> st.SearchStrategy[tuple[object, ...]]:
-    return st.lists(st.lists(rows, max_size=6).map(tuple), min_size=3, max_size=3).map(tuple)
+def _batches(
+    rows: st.SearchStrategy[tuple[object, ...]], least: int
+) -> st.SearchStrategy[tuple[object, ...]]:
+    batch = st.lists(rows, min_size=least, max_size=least + 6).map(tuple)
+    return st.lists(batch, min_size=3, max_size=3).map(tuple)
 
 
 windows = st.sampled_from((
@@ -65,7 +68,8 @@ def _terms(prefix: str, number: str) -> st.SearchStrategy[str]:
     return leaf
 
 
-def _tests(prefix: str, number: str) -> st.SearchStrategy[str]:
+def tests_of(prefix: str, number: str) -> st.SearchStrategy[str]:
+    """Conditions over the columns of one row."""
     term = _terms(prefix, number)
     simple = st.one_of(
         st.builds("{} {} {}".format, term, st.sampled_from(("<", "<=", "=", "<>", ">", ">=")), term),
@@ -81,7 +85,8 @@ def _tests(prefix: str, number: str) -> st.SearchStrategy[str]:
     )
 
 
-def _where(test: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def where(test: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """A WHERE clause, or none."""
     return st.one_of(st.just(""), test.map(" WHERE {}".format))
 
 
@@ -94,15 +99,15 @@ aggregates = st.lists(st.sampled_from((
 )
 
 filters = st.builds(
-    "SELECT k, {} AS y, ts FROM s{}".format, _terms("", "v"), _where(_tests("", "v"))
+    "SELECT k, {} AS y, ts FROM s{}".format, _terms("", "v"), where(tests_of("", "v"))
 )
 grouped = st.builds(
     "SELECT k, {}, WINDOW_END FROM s {}{} GROUP BY k{}".format,
-    aggregates, windows, _where(_tests("", "v")),
+    aggregates, windows, where(tests_of("", "v")),
     st.sampled_from(("", "", " HAVING COUNT(*) > 1", " HAVING SUM(v) IS NOT NULL")),
 )
 totals = st.builds(
-    "SELECT {}, WINDOW_START FROM s {}{}".format, aggregates, windows, _where(_tests("", "v"))
+    "SELECT {}, WINDOW_START FROM s {}{}".format, aggregates, windows, where(tests_of("", "v"))
 )
 sessions = st.builds(
     "SELECT k, {}, WINDOW_START, WINDOW_END FROM s [SESSION {} SECONDS PARTITION BY k] GROUP BY k".format,
@@ -110,32 +115,32 @@ sessions = st.builds(
 )
 tops = st.builds(
     "SELECT k, v, WINDOW_END FROM s {}{} ORDER BY v {}, k {} LIMIT {}".format,
-    windows, _where(_tests("", "v")), st.sampled_from(("", "DESC", "NULLS LAST")),
+    windows, where(tests_of("", "v")), st.sampled_from(("", "DESC", "NULLS LAST")),
     st.sampled_from(("", "DESC")), st.integers(1, 3),
 )
 range_joins = st.builds(
     "SELECT ISTREAM(s.k, v, w) FROM s [RANGE {} SECONDS], r [RANGE {} SECONDS] "
     "WHERE s.k = r.k AND {}".format,
-    st.integers(1, 15), st.integers(1, 15), _tests("s.", "v"),
+    st.integers(1, 15), st.integers(1, 15), tests_of("s.", "v"),
 )
 window_joins = st.builds(
     lambda kind, window, test: f"SELECT s.k AS k, v, w, WINDOW_END FROM s {window} {kind} r {window} "
     f"ON s.k = r.k AND {test}",
-    st.sampled_from(("JOIN", "LEFT JOIN", "RIGHT JOIN")), windows, _tests("s.", "v"),
+    st.sampled_from(("JOIN", "LEFT JOIN", "RIGHT JOIN")), windows, tests_of("s.", "v"),
 )
 table_joins = st.builds(
     "SELECT s.k AS k, v, n FROM s {} t ON s.k = t.k{}".format,
-    st.sampled_from(("JOIN", "LEFT JOIN")), _where(_tests("s.", "v")),
+    st.sampled_from(("JOIN", "LEFT JOIN")), where(tests_of("s.", "v")),
 )
 asking = st.builds(
     "SELECT k, v FROM s WHERE {} AND {}k {} (SELECT k FROM t{})".format,
-    _tests("", "v"), st.just(""), st.sampled_from(("IN", "NOT IN")),
+    tests_of("", "v"), st.just(""), st.sampled_from(("IN", "NOT IN")),
     st.sampled_from(("", " WHERE k IS NOT NULL", " WHERE n > 3")),
 )
 existing = st.builds(
     lambda window, negation, test: f"SELECT k, v, WINDOW_END FROM s {window} a WHERE {negation}EXISTS "
     f"(SELECT * FROM r {window} b WHERE b.k = a.k AND {test})",
-    windows, st.sampled_from(("", "NOT ")), _tests("b.", "w"),
+    windows, st.sampled_from(("", "NOT ")), tests_of("b.", "w"),
 )
 sets = st.builds(
     lambda window, op: f"SELECT k, v FROM s {window} {op} SELECT k, w FROM r {window}",
@@ -143,7 +148,7 @@ sets = st.builds(
 )
 unions = st.builds(
     "SELECT k, v FROM s{} UNION ALL SELECT k, w FROM r{}".format,
-    _where(_tests("", "v")), _where(_tests("", "w")),
+    where(tests_of("", "v")), where(tests_of("", "w")),
 )
 distinct = st.builds("SELECT DISTINCT k, v % 3 AS m FROM s {}".format, st.one_of(st.just(""), windows))
 
@@ -151,7 +156,11 @@ queries = st.one_of(
     filters, grouped, totals, sessions, tops, range_joins, window_joins, table_joins, asking,
     existing, sets, unions, distinct,
 )
-samples = st.builds(
-    Sample, queries, _batches(s_rows), _batches(r_rows),
-    st.lists(st.tuples(keys, numbers), max_size=4).map(tuple),
-)
+
+
+def samples_of(query: st.SearchStrategy[str], least: int = 0) -> st.SearchStrategy[Sample]:
+    """Queries with inputs for them, whose batches have at least so many rows."""
+    return st.builds(
+        Sample, query, _batches(s_rows, least), _batches(r_rows, least),
+        st.lists(st.tuples(keys, numbers), max_size=4).map(tuple),
+    )

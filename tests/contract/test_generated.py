@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
-from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,16 +14,18 @@ from pyspark.sql import SparkSession
 
 from streamq.compiler.driver import compile_program
 from streamq.runtime.reference.engine import EvaluateOptions, evaluate
-from tests.contract.programs import LAST_KEY, LAST_SECOND, PRELUDE, Sample, samples
-from tests.support.streams import at, run_once, seconds, write_batches
+from tests.contract.answers import Changes, changes_until, difference, moment, net_of_rows, plain
+from tests.contract.moving_programs import FEATURES, MOVING, all_queries, chosen
+from tests.contract.programs import LAST_KEY, LAST_SECOND, PRELUDE, Sample, samples_of
+from tests.support.streams import at, run_once, write_batches
 
-START = datetime(2024, 1, 1)
-EXAMPLES = int(os.environ.get("STREAMQ_GENERATED_PROGRAMS", "60"))
+EXAMPLES = int(os.environ.get("STREAMQ_GENERATED_PROGRAMS", "100"))
 """How many programs one run compares: ``STREAMQ_GENERATED_PROGRAMS=1000`` for a long one."""
 
+CLOSED = LAST_SECOND - 5
+"""The watermark after the last batch."""
 
-def moment(second: int) -> datetime:
-    return START + timedelta(seconds=second)
+samples = samples_of(all_queries(MOVING), least=3 if MOVING else 0)
 
 
 def closed(sample: Sample) -> tuple[list[list[Any]], list[list[Any]]]:
@@ -35,7 +35,8 @@ def closed(sample: Sample) -> tuple[list[list[Any]], list[list[Any]]]:
     return s, r
 
 
-def by_definition(sample: Sample) -> Counter[tuple[Any, ...]]:
+def by_definition(sample: Sample) -> tuple[bool, Changes]:
+    """Whether the answer is a stream, and the changes: those of a stream without their instants."""
     s, r = closed(sample)
     result = compile_program(f"{PRELUDE}{sample.query};")
     assert result.ok, result.diagnostics
@@ -45,34 +46,45 @@ def by_definition(sample: Sample) -> Counter[tuple[Any, ...]]:
         "r": [[(k, w, moment(t)) for k, w, t in batch] for batch in r],
         "t": [sample.t],
     }
-    answer = evaluate(result.logical, inputs, EvaluateOptions(watermark=True, closed=False, behind=1))["query"]
-    assert answer.is_stream
-    return _within({tuple(_plain(v) for v in row): n for row, n in answer.rows().items()})
+    options = EvaluateOptions(watermark=True, closed=False, behind=1)
+    answer = evaluate(result.logical, inputs, options)["query"]
+    found = rounded(changes_until(answer, CLOSED))
+    return answer.is_stream, without_instants(found) if answer.is_stream else found
 
 
-def on_spark(spark: SparkSession, sample: Sample, base: Path) -> Counter[tuple[Any, ...]]:
+def on_spark(spark: SparkSession, sample: Sample, base: Path, is_stream: bool) -> Changes:
+    """The same of what Spark gives; a relation comes as rows that end with a sign and an instant."""
     s, r = closed(sample)
     write_batches(base / "s", [[{"k": k, "v": v, "x": x, "ts": at(t)} for k, v, x, t in b] for b in s])
     write_batches(base / "r", [[{"k": k, "w": w, "ts": at(t)} for k, w, t in b] for b in r])
     write_batches(base / "t", [[{"k": k, "n": n} for k, n in sample.t]])
     rows = run_once(spark, f"{PRELUDE}{sample.query};", base)["query"].rows
-    return _within(Counter(tuple(_plain(v) for v in row) for row in rows))
+    if is_stream:
+        return without_instants(rounded(Counter((0.0, row) for row in rows)))
+    return rounded(net_of_rows(row for row in rows if row[-1] <= CLOSED))
 
 
-def _within(rows: Mapping[tuple[Any, ...], int]) -> Counter[tuple[Any, ...]]:
-    """Without what the last batch adds: whether its own windows give rows depends on the engine."""
-    last = (LAST_KEY, LAST_SECOND - 100)
-    return Counter({row: n for row, n in rows.items() if not any(_is_last(v, *last) for v in row)})
+def rounded(changes: Changes) -> Changes:
+    """Fractions to nine digits: engines add in any order."""
+    found: Changes = Counter()
+    for (instant, row), count in changes.items():
+        values = (plain(value) for value in row)
+        found[instant, tuple(round(v, 9) if isinstance(v, float) else v for v in values)] += count
+    return Counter({change: count for change, count in found.items() if count})
 
 
-def _is_last(value: Any, key: str, second: int) -> bool:
-    return value == key or (isinstance(value, int) and value >= second)
+def without_instants(changes: Changes) -> Changes:
+    """The rows of a stream as a bag, without what the last batch adds: that depends on the engine."""
+    found: Changes = Counter()
+    for (_, row), count in changes.items():
+        if not any(is_last(value) for value in row):
+            found[0.0, row] += count
+    return found
 
 
-def _plain(value: Any) -> Any:
-    """Timestamps as seconds; averages of few small numbers to nine digits: engines add in any order."""
-    value = seconds(value)
-    return round(value, 9) if isinstance(value, float) else value
+def is_last(value: Any) -> bool:
+    """True for values that only the last row of the input has."""
+    return value == LAST_KEY or (isinstance(value, int) and value >= LAST_SECOND - 100)
 
 
 @pytest.mark.spark
@@ -82,7 +94,21 @@ def _plain(value: Any) -> Any:
 )
 @given(sample=samples)
 def test_engines_agree(spark: SparkSession, sample: Sample) -> None:
-    expected = by_definition(sample)
+    is_stream, expected = by_definition(sample)
     with TemporaryDirectory() as base:
-        found = on_spark(spark, sample, Path(base))
-    assert found == expected, f"{sample.query}: Spark {found - expected}, by definition {expected - found}"
+        found = on_spark(spark, sample, Path(base), is_stream)
+    assert found == expected, f"{sample.query}: {difference(found, expected)}"
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(sample=samples_of(all_queries(tuple(FEATURES))))
+def test_every_kind_of_program_has_a_plan(sample: Sample) -> None:
+    assert compile_program(f"{PRELUDE}{sample.query};").logical is not None, sample.query
+
+
+def test_kinds_are_named() -> None:
+    assert chosen("") == ()
+    assert chosen("rows,sets") == ("rows", "sets")
+    assert chosen("all") == tuple(FEATURES)
+    with pytest.raises(ValueError, match="unknown features"):
+        chosen("rows,colours")

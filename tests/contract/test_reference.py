@@ -1,50 +1,24 @@
-"""The reference evaluator gives the answers that were worked out by hand."""
+"""The reference evaluator gives the answers of ``cases.py``, which Spark is held against too."""
 
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from streamq.compiler.driver import compile_program
-from streamq.runtime.reference.answers import Answer, Inputs
-from streamq.runtime.reference.engine import EvaluateOptions, evaluate
-from tests.contract.cases import CASES, PRELUDE, R, S, T
-
-START = datetime(2024, 1, 1)
-AS_SPARK = EvaluateOptions(watermark=True, closed=False, behind=1)
+from streamq.runtime.reference.answers import Answer
+from tests.contract.answers import by_definition, plain
+from tests.contract.case import MAIN
+from tests.contract.cases import CASES
 
 APPEAR_AND_LEAVE = {"left join within ranges", "full join within ranges"}
 """Outer joins of [RANGE] windows: on Spark a row without a partner comes once, when it can no longer
 get one (ADR 0006); by definition it comes at once, and leaves when a partner comes."""
 
 
-def moment(second: float) -> datetime:
-    return START + timedelta(seconds=second)
-
-
-def plain(value: Any) -> Any:
-    """Timestamps as seconds after the first instant of 2024, all else as it is."""
-    if isinstance(value, datetime):
-        seconds = (value - START).total_seconds()
-        return int(seconds) if seconds == int(seconds) else seconds
-    return value
-
-
-def inputs() -> Inputs:
-    return {
-        "s": [[(k, v, x, moment(t)) for k, v, x, t in batch] for batch in S],
-        "r": [[(k, w, moment(t)) for k, w, t in batch] for batch in R],
-        "t": [[(row["k"], row["name"]) for row in batch] for batch in T],
-    }
-
-
 def answer(query: str) -> Answer:
-    result = compile_program(f"{PRELUDE}{query};")
-    assert result.logical is not None
-    return evaluate(result.logical, inputs(), AS_SPARK)["query"]
+    return by_definition(query, MAIN)
 
 
 def bag(found: Answer) -> Counter[tuple[Any, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from streamq.compiler.driver import compile_program
 from streamq.compiler.ir.physical import PhysicalQuery
@@ -59,18 +61,34 @@ def write_batches(folder: Path, batches: Sequence[Sequence[Mapping[str, Any] | s
 
 
 def run_once(
-    spark: SparkSession, program: str, base: Path, *, checkpoint: Path | None = None
+    spark: SparkSession, program: str, base: Path, *, checkpoint: Path | None = None,
+    at_once: int = 1,
 ) -> dict[str, Outcome]:
-    """Compiles, reads what is there, and gives each query's rows; fails on any error."""
+    """Compiles, reads what is there, and gives each query's rows; fails on any error.
+
+    ``at_once``: queries that run side by side; much of a short query's time is waiting.
+    """
     result = compile_program(program, CompileOptions(base_dir=str(base), verify=True))
-    plan = result.require()
     folder = checkpoint or base / f"checkpoint-{uuid4().hex[:8]}"
-    return {q.name: _run_query(spark, q, base, folder) for q in plan.queries}
+    running: deque[_Started] = deque()
+    found: dict[str, Outcome] = {}
+    for query in result.require().queries:
+        if len(running) == at_once:
+            _finish(spark, running.popleft(), found)
+        running.append(_start(spark, query, base, folder))
+    for started in running:
+        _finish(spark, started, found)
+    return found
 
 
-def _run_query(
-    spark: SparkSession, query: PhysicalQuery, base: Path, checkpoint: Path
-) -> Outcome:
+@dataclass(frozen=True)
+class _Started:
+    name: str
+    table: str
+    handle: StreamingQuery
+
+
+def _start(spark: SparkSession, query: PhysicalQuery, base: Path, checkpoint: Path) -> _Started:
     table = f"t{uuid4().hex}"
     frame = build_frame(query, EmitContext(spark, str(base)))
     with state_store(query, spark):
@@ -79,16 +97,20 @@ def _run_query(
             .option("checkpointLocation", str(checkpoint / query.name))
             .trigger(availableNow=True).start()
         )
-    assert handle.awaitTermination(TIMEOUT_S), f"{query.name} did not end"
-    found = spark.sql(f"SELECT * FROM {table}").collect()
-    spark.catalog.dropTempView(table)
+    return _Started(query.name, table, handle)
+
+
+def _finish(spark: SparkSession, started: _Started, outcomes: dict[str, Outcome]) -> None:
+    assert started.handle.awaitTermination(TIMEOUT_S), f"{started.name} did not end"
+    found = spark.sql(f"SELECT * FROM {started.table}").collect()
+    spark.catalog.dropTempView(started.table)
     rows = sorted((tuple(seconds(v) for v in row) for row in found), key=repr)
     observed: dict[str, dict[str, int]] = {}
     late = 0
-    for progress in handle.recentProgress:
+    for progress in started.handle.recentProgress:
         late += sum(s.numRowsDroppedByWatermark for s in progress.stateOperators)
         for name, values in (progress.observedMetrics or {}).items():
             total = observed.setdefault(name, {})
             for key, value in values.asDict().items():
                 total[key] = total.get(key, 0) + (value or 0)
-    return Outcome(rows, observed, late)
+    outcomes[started.name] = Outcome(rows, observed, late)
