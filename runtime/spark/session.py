@@ -54,12 +54,14 @@ DEFAULTS: dict[str, Setting] = {
     "spark.sql.streaming.checkpointFileManagerClass": FILE_MANAGER,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": True,
     "spark.sql.streaming.minBatchesToRetain": 20,
+    "spark.python.daemon.module": "streamq.runtime.spark.python_workers",
 }
 """Session settings of a run."""
 
 FAST_START: dict[str, Setting] = {
     "spark.master": "local[2]",
     "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": 1,
     "spark.sql.codegen.wholeStage": False,
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": False,
 }

@@ -1,12 +1,15 @@
-"""Operators over changes on Spark: moves columns between Spark, numpy and the state store (ADR 0008)."""
+"""Operators over changes on Spark: a stateful processor that runs any of them in buckets of its key (ADR 0008).
+
+For each operator of a query Spark starts a Python process that only asks what state there is, so this file imports
+little; what works on rows is in ``timeline_bucket.py``.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
@@ -14,32 +17,23 @@ from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessorHandle,
     TimerValues,
 )
+from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
-from streamq.runtime.spark.state_codec import decode_state, encode_state
-from streamq.stdlib.timelines.counts import Counts
-from streamq.stdlib.timelines.folds import Fold
-from streamq.stdlib.timelines.groups import Groups
-from streamq.stdlib.timelines.pairs import Pairs
-from streamq.stdlib.timelines.rows import LastRows
-from streamq.stdlib.timelines.table import State, Table, concat, length
-from streamq.stdlib.timelines.timers import next_instant
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from streamq.runtime.spark.timeline_bucket import Bucket
 
 BUCKET, TIME = "__bucket", "__time"
-MICROS = 1000
-"""Microseconds per millisecond."""
+RESULT = ("at", "sign", "end", "side", "nulls")
+"""The columns of BIGINT that every result has, before its values."""
 
-_CHANGE = ("at", "sign", "end", "side", "key", "row", "nulls")
-_RESULT = ("at", "sign", "end", "side", "nulls")
+WORKERS = "streamq.runtime.spark.python_workers"
+WORKERS_SETTING = "spark.python.daemon.module"
+
 _TYPES = {"long": "BIGINT", "double": "DOUBLE", "text": "STRING"}
-_ARRAYS: dict[str, Any] = {"long": np.int64, "double": np.float64, "text": object}
-
-
-class Operator(Protocol):
-    """What the operators of ``stdlib/timelines`` are."""
-
-    def advance(self, state: State, rows: Table, upto: int) -> tuple[State, Table]:
-        """The new state, and the changes of the result up to an instant in microseconds."""
-        ...
+_STATE = StructType([StructField("state", BinaryType()), StructField("timer", LongType())])
 
 
 def with_operator(
@@ -47,92 +41,80 @@ def with_operator(
     results: tuple[str, ...],
 ) -> DataFrame:
     """An operator over a frame of packed changes; the arguments are those of the physical step."""
-    processor = TimelineProcessor(make_operator(operator, params), kinds, results)
-    columns = [f"{TIME} TIMESTAMP", *(f"{name} BIGINT" for name in _RESULT)]
+    settings = frame.sparkSession.sparkContext.getConf()
+    by_columns = settings.get(WORKERS_SETTING) == WORKERS and os.name == "posix"
+    make = TimelineProcessor if by_columns else PandasTimelineProcessor
+    columns = [f"{TIME} TIMESTAMP", *(f"{name} BIGINT" for name in RESULT)]
     columns += [f"v{i} {_TYPES[kind]}" for i, kind in enumerate(results)]
     return frame.groupBy(BUCKET).transformWithStateInPandas(
-        processor, ", ".join(columns), "append", "EventTime", eventTimeColumnName=TIME
+        make(operator, params, kinds, results), ", ".join(columns), "append", "EventTime",
+        eventTimeColumnName=TIME,
     )
 
 
-def make_operator(name: str, params: Mapping[str, Any]) -> Operator:
-    """The operator that a physical step names."""
-    match name:
-        case "counts":
-            return Counts(**params)
-        case "groups":
-            folds = tuple(Fold(*fold) for fold in params["folds"])
-            return Groups(**{**params, "folds": folds})
-        case "pairs":
-            return Pairs(**params)
-        case "rows":
-            return LastRows(**params)
-        case _:
-            raise ValueError(f"unknown operator {name}")
-
-
 class TimelineProcessor(StatefulProcessor):
-    """Runs an operator over one bucket at a time, whenever rows come or a known instant has passed."""
+    """Runs an operator over one bucket at a time, whenever rows come or a known instant has passed.
 
-    def __init__(self, operator: Operator, kinds: tuple[str, ...], results: tuple[str, ...]) -> None:
-        self._operator = operator
-        self._kinds = kinds
-        self._results = results
+    Takes and gives Arrow batches, as ``python_workers.py`` hands them over.
+    """
+
+    def __init__(
+        self, operator: str, params: Mapping[str, Any], kinds: tuple[str, ...],
+        results: tuple[str, ...],
+    ) -> None:
+        self._arguments = (operator, params, kinds, results)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
-        self._state = handle.getValueState("timeline", "state BINARY, timer BIGINT")
+        self._state = handle.getValueState("timeline", _STATE)
         self._done: dict[Any, int] = {}
+        self._bucket: Bucket | None = None
 
-    def handleInputRows(
-        self, key: Any, rows: Iterator[Any], timerValues: TimerValues
-    ) -> Iterator[pd.DataFrame]:
-        table = concat(self._table(frame) for frame in rows)
-        yield from self._advance(key, table, timerValues)
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Any]:
+        yield from self._advance(key, rows, timerValues)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
-    ) -> Iterator[pd.DataFrame]:
+    ) -> Iterator[Any]:
         del expiredTimerInfo
         if self._done.get(key) != timerValues.getCurrentWatermarkInMs():
-            yield from self._advance(key, {}, timerValues)
+            yield from self._advance(key, iter(()), timerValues)
 
     def close(self) -> None:
         """Nothing to close."""
 
-    def _advance(self, key: Any, rows: Table, timer_values: TimerValues) -> Iterator[pd.DataFrame]:
+    def _advance(
+        self, key: Any, batches: Iterator[pa.RecordBatch], timer_values: TimerValues
+    ) -> Iterator[pa.RecordBatch]:
+        bucket = self._operator()
         watermark = timer_values.getCurrentWatermarkInMs()
-        state, timer = State(), None
-        kept = self._state.get() if self._state.exists() else None
-        if kept is not None:
-            state, timer = decode_state(kept[0]), kept[1]
-        state, changes = self._operator.advance(state, rows, watermark * MICROS)
-        timer = self._set_timer(state, timer, watermark)
-        self._state.update((encode_state(state), timer))
+        # One call: state that is not there comes as None.
+        kept = self._state.get()
+        before, timer = (None, None) if kept is None else kept
+        state, coming, changes = bucket.advance(before, batches, watermark)
+        if timer is not None and timer <= watermark:
+            timer = None
+        if coming is not None and (timer is None or coming < timer):
+            self._handle.registerTimer(coming)
+            timer = coming
+        self._state.update((state, timer))
         self._done[key] = watermark
-        if length(changes):
-            yield self._frame(changes)
+        yield from changes
 
-    def _set_timer(self, state: State, set_for: int | None, watermark: int) -> int | None:
-        """Asks to be called when the next known instant has passed; gives the earliest open timer."""
-        coming = next_instant(state)
-        still_set = set_for if set_for is not None and set_for > watermark else None
-        if coming is None:
-            return still_set
-        wanted = max(-(-coming // MICROS), watermark + 1)
-        if still_set is not None and still_set <= wanted:
-            return still_set
-        self._handle.registerTimer(wanted)
-        return wanted
+    def _operator(self) -> Bucket:
+        if self._bucket is None:
+            from streamq.runtime.spark.timeline_bucket import Bucket
 
-    def _table(self, frame: pd.DataFrame) -> Table:
-        table: Table = {name: frame[name].to_numpy(np.int64) for name in _CHANGE}
-        for i, kind in enumerate(self._kinds):
-            table[f"v{i}"] = frame[f"v{i}"].to_numpy(_ARRAYS[kind])
-        return table
+            self._bucket = Bucket.of(*self._arguments)
+        return self._bucket
 
-    def _frame(self, changes: Table) -> pd.DataFrame:
-        columns: dict[str, Any] = {TIME: pd.to_datetime(changes["at"], unit="us")}
-        columns |= {name: changes[name] for name in _RESULT}
-        columns |= {f"v{i}": changes[f"v{i}"] for i in range(len(self._results))}
-        return pd.DataFrame(columns)
+
+class PandasTimelineProcessor(TimelineProcessor):
+    """The same where Spark's own Python workers run: slower, as they go through the rows one by one."""
+
+    def _advance(
+        self, key: Any, batches: Iterator[pd.DataFrame], timer_values: TimerValues
+    ) -> Iterator[pd.DataFrame]:
+        arrow = (self._operator().from_pandas(frame) for frame in batches)
+        for batch in super()._advance(key, arrow, timer_values):
+            yield batch.to_pandas()

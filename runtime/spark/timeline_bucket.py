@@ -1,0 +1,107 @@
+"""One bucket of an operator over changes: its rows from Arrow to numpy and back, and its state (ADR 0008)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from streamq.dsl.records import dataclass
+from streamq.runtime.spark.state_codec import decode_state, encode_state
+from streamq.runtime.spark.stateful import RESULT, TIME
+from streamq.stdlib.timelines.counts import Counts
+from streamq.stdlib.timelines.folds import Fold
+from streamq.stdlib.timelines.groups import Groups
+from streamq.stdlib.timelines.pairs import Pairs
+from streamq.stdlib.timelines.rows import LastRows
+from streamq.stdlib.timelines.table import CHANGE, State, Table, concat, length
+from streamq.stdlib.timelines.timers import next_instant
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MICROS = 1000
+"""Microseconds per millisecond."""
+
+ROWS_AT_ONCE = 64 * 1024
+"""Rows that go to Spark in one piece."""
+
+_ARROW: Mapping[str, pa.DataType] = {
+    "long": pa.int64(), "double": pa.float64(), "text": pa.string(),
+}
+
+
+class Operator(Protocol):
+    """What the operators of ``stdlib/timelines`` are."""
+
+    def advance(self, state: State, rows: Table, upto: int) -> tuple[State, Table]:
+        """The new state, and the changes of the result up to an instant in microseconds."""
+        ...
+
+
+def make_operator(name: str, params: Mapping[str, Any]) -> Operator:
+    """The operator that a physical step names."""
+    match name:
+        case "counts":
+            return Counts(**params)
+        case "groups":
+            folds = tuple(Fold(*fold) for fold in params["folds"])
+            return Groups(**{**params, "folds": folds})
+        case "pairs":
+            return Pairs(**params)
+        case "rows":
+            return LastRows(**params)
+        case _:
+            raise ValueError(f"unknown operator {name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """An operator, and the kinds of the values that it takes and gives: ``long``, ``double`` or ``text``."""
+
+    operator: Operator
+    kinds: tuple[str, ...]
+    results: tuple[str, ...]
+
+    @staticmethod
+    def of(
+        name: str, params: Mapping[str, Any], kinds: tuple[str, ...], results: tuple[str, ...]
+    ) -> Bucket:
+        return Bucket(make_operator(name, params), kinds, results)
+
+    def advance(
+        self, kept: bytes | None, batches: Iterator[pa.RecordBatch], watermark: int
+    ) -> tuple[bytes, int | None, Iterator[pa.RecordBatch]]:
+        """The state after new rows, when there will be something to do without any, and the changes.
+
+        The watermark and the instant that is given are in milliseconds.
+        """
+        state = State() if kept is None else decode_state(kept)
+        rows = concat(self._table(batch) for batch in batches)
+        state, changes = self.operator.advance(state, rows, watermark * MICROS)
+        coming = next_instant(state)
+        due = None if coming is None else max(-(-coming // MICROS), watermark + 1)
+        return encode_state(state), due, self._batches(changes)
+
+    def from_pandas(self, frame: pd.DataFrame) -> pa.RecordBatch:
+        """The rows that come in a data frame."""
+        kinds = [(f"v{i}", _ARROW[kind]) for i, kind in enumerate(self.kinds)]
+        schema = pa.schema([*((name, pa.int64()) for name in CHANGE), *kinds])
+        return pa.RecordBatch.from_pandas(frame[schema.names], schema, preserve_index=False)
+
+    def _table(self, batch: pa.RecordBatch) -> Table:
+        names = (*CHANGE, *(f"v{i}" for i in range(len(self.kinds))))
+        return {name: batch.column(name).to_numpy(zero_copy_only=False) for name in names}
+
+    def _batches(self, changes: Table) -> Iterator[pa.RecordBatch]:
+        if not length(changes):
+            return
+        columns = {TIME: pa.array(changes["at"]).view(pa.timestamp("us", "UTC"))}
+        columns |= {name: pa.array(changes[name]) for name in RESULT}
+        columns |= {
+            f"v{i}": pa.array(changes[f"v{i}"], _ARROW[kind]) for i, kind in enumerate(self.results)
+        }
+        batch = pa.RecordBatch.from_pydict(columns)
+        for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+            yield batch.slice(start, ROWS_AT_ONCE)
