@@ -88,6 +88,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def written(data: Input, folder: Path) -> Path:
     s = [[{"k": k, "v": v, "x": x, "ts": at(t)} for k, v, x, t in batch] for batch in data.s]
     r = [[{"k": k, "w": w, "ts": at(t)} for k, w, t in batch] for batch in data.r]
+    if data is MAIN:
+        # No row of it is late however it is cut, and each micro-batch takes Spark a while.
+        s, r = ([[*batches[0], *batches[1]], *batches[2:]] for batches in (s, r))
     write_batches(folder / "s", s)
     write_batches(folder / "r", r)
     write_batches(folder / "t", [[{"k": k, "name": name} for k, name in data.t]])

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -41,24 +42,55 @@ def test_the_script_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -> 
     script = tmp_path / "program.py"
     script.write_text(to_pyspark(compile_program(PROGRAM).require()))
     assert "streamq" not in script.read_text().split('"""', 2)[2].replace("streamq_control", "")
-    environment = {
-        **os.environ, "JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-    done = subprocess.run(
-        [sys.executable, str(script), "--once", "--base", str(tmp_path)], cwd="/",
-        env=environment, capture_output=True, text=True, timeout=300, check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    run(script, tmp_path)
     expected = run_once(spark, PROGRAM, tmp_path)
     for name in ("per_window", "named", "copied"):
-        parts = sorted((tmp_path / "out" / name).glob("*.json"))
-        found = [json.loads(line) for p in parts for line in p.read_text().splitlines()]
+        found = written(tmp_path / "out" / name)
         assert len(found) == len(expected[name].rows) > 0
         if name != "per_window":
             assert sorted(map(repr, (tuple(r.values()) for r in found))) == sorted(
                 map(repr, expected[name].rows)
             )
+
+
+def run(script: Path, base: Path) -> None:
+    environment = {
+        **os.environ, "JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    done = subprocess.run(
+        [sys.executable, str(script), "--once", "--base", str(base)], cwd="/",
+        env=environment, capture_output=True, text=True, timeout=300, check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def written(folder: Path) -> list[dict[str, Any]]:
+    parts = sorted(folder.glob("*.json"))
+    return [json.loads(line) for p in parts for line in p.read_text().splitlines()]
+
+
+MOVING = """
+CREATE STREAM s (k STRING, v INT, ts TIMESTAMP, WATERMARK FOR ts)
+  WITH (connector = 'file', path = 's', format = 'json');
+CREATE SINK out WITH (connector = 'file', path = 'out', format = 'json');
+CREATE QUERY means INTO out AS
+  SELECT k, AVG(v) AS mean, MAX(k) AS most FROM s [PARTITION BY k ROWS 3] GROUP BY k;
+"""
+
+
+def test_relations_that_move_run_in_workers_that_are_not_ours(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = [{"k": f"k{i % 3}", "v": None if i % 7 == 0 else i % 5, "ts": at(i)} for i in range(40)]
+    write_batches(tmp_path / "s", [rows[:20], rows[20:]])
+    script = tmp_path / "program.py"
+    script.write_text(to_pyspark(compile_program(MOVING).require()))
+    run(script, tmp_path)
+    expected = run_once(spark, MOVING, tmp_path)["means"].rows
+    found = [tuple(r.get(n) for n in ("k", "mean", "most", "change")) for r in written(tmp_path / "out")]
+    assert sorted(found, key=repr) == sorted((row[:4] for row in expected), key=repr)
+    assert len(found) > 40
 
 
 @pytest.mark.parametrize("text", ['a"b', "a\\b", "a'b", "a\nb", "`;DROP", "ünï \U0001f600"])

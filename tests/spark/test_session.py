@@ -114,6 +114,7 @@ def test_settings_of_the_program_win_and_others_stay() -> None:
     assert settings["spark.sql.shuffle.partitions"] == "5"
     assert settings["spark.ui.enabled"] == "true"
     assert settings["spark.sql.ansi.enabled"] == "false"
+    assert resolve_settings({}, [])["spark.sql.shuffle.partitions"] == "2"
     assert settings[options].startswith("-XX:+UseSerialGC ")
     assert settings[options].endswith(" -Dmine=1")
 
@@ -124,7 +125,6 @@ def test_settings_of_the_program_win_and_others_stay() -> None:
         ("spark.sql.ansi.enabled", "false"),
         ("spark.sql.codegen.hugeMethodLimit", "8000"),
         ("spark.sql.session.timeZone", "UTC"),
-        ("spark.sql.shuffle.partitions", "2"),
         ("spark.sql.streaming.checkpointFileManagerClass", FILE_MANAGER),
         ("spark.ui.enabled", "false"),
         ("spark.driver.host", "127.0.0.1"),

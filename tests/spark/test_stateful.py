@@ -99,8 +99,12 @@ def run_into_files(spark: SparkSession, query: PhysicalQuery, base: Path) -> Non
     frame = build_frame(query, EmitContext(spark, str(base)))
     writer = frame.writeStream.format("parquet").trigger(availableNow=True)
     writer = writer.option("checkpointLocation", str(base / "checkpoint" / query.name))
-    with state_store(query, spark):
-        handle = writer.start(str(base / "out" / query.name))
+    spark.conf.set("spark.sql.shuffle.partitions", 2)
+    try:
+        with state_store(query, spark):
+            handle = writer.start(str(base / "out" / query.name))
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", 1)
     assert handle.awaitTermination(TIMEOUT_S)
 
 
