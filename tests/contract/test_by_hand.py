@@ -106,7 +106,9 @@ def on_spark(spark: SparkSession, folders: dict[str, Path]) -> Callable[[str], R
         if name not in found:
             data = BY_HAND[name].input
             folder = next(folders[of] for of, other in INPUTS.items() if other is data)
-            left = [n for n in named("") if BY_HAND[n].input is data and n not in found]
+            left = [
+                n for n in named("", DIFFERS) if BY_HAND[n].input is data and n not in found
+            ]
             together = left[left.index(name) :][:TOGETHER]
             queries = [f"CREATE QUERY q{i} AS {BY_HAND[n].query};\n" for i, n in enumerate(together)]
             outcomes = run_once(spark, PRELUDE + "".join(queries), folder, at_once=4)
@@ -116,7 +118,12 @@ def on_spark(spark: SparkSession, folders: dict[str, Path]) -> Callable[[str], R
     return rows
 
 
-@pytest.mark.parametrize("name", named(""))
+KNOWN_FAULT = pytest.mark.xfail(reason="a known fault of the lowering; see the case", strict=True)
+
+
+@pytest.mark.parametrize(
+    "name", [*named(""), *(pytest.param(name, marks=KNOWN_FAULT) for name in named(DIFFERS))]
+)
 def test_spark(name: str, on_spark: Callable[[str], Rows]) -> None:
     case, rows = BY_HAND[name], on_spark(name)
     if case.is_stream:
