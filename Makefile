@@ -5,6 +5,8 @@
 # Python 3.11 or later is all that must be there: a Java of 17 or later is used if found, else one is installed.
 
 PYTHON ?= python3
+# Processes that tests run in; those on Spark have a session in each, of about 2 GB.
+JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -41,7 +43,7 @@ linear-road: $(STAMP)
 	$(BIN)/python -m examples.linear_road.run $(LINEAR_ROAD)
 
 test: $(STAMP) warm
-	$(BIN)/python -m pytest -m "not server" --durations=15
+	$(BIN)/python -m pytest -m "not server" -n $(JOBS) --dist worksteal --durations=15
 	@echo "Left out: tests marked 'server', which need a server that is not started here."
 
 check: lint types contracts fast-tests
@@ -60,7 +62,7 @@ contracts: links
 	$(TYPED) $(BIN)/lint-imports --no-logo
 
 fast-tests: $(STAMP)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(JOBS)
 
 # Type checkers and import contracts do not run the import hook of the editable install: they see links.
 links: $(STAMP)

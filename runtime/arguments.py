@@ -53,7 +53,7 @@ def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
 
     _add_run(add("run", "run the queries of a program on Spark"))
 
-    _add_test(add("test", "run the tests of programs, without starting Spark"))
+    _add_test(add("test", "run the tests of programs, without Spark or on it too"))
 
     fmt = add("fmt", "bring programs into the standard layout, in place")
     fmt.add_argument("files", nargs="+", metavar="FILE", help=_FILE_HELP)
@@ -99,7 +99,7 @@ def _add_test(test: argparse.ArgumentParser) -> None:
     )
     test.add_argument(
         "--engine", choices=("reference", "spark"), default="reference",
-        help="what answers the queries; only `reference` can be had yet",
+        help="spark: run the tests on Spark too, and compare; reference, the default, starts no Spark",
     )
     test.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML there as well")
     test.add_argument(

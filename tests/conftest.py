@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One session for the whole run, tuned to start fast and to end short queries soon."""
+    """One session for all tests of a process, tuned to start fast and to end short queries soon."""
     from streamq.runtime.spark.session import create_session
 
     log = tmp_path_factory.mktemp("log") / "spark.log"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Op, columns_of, conjuncts
 from streamq.compiler.ir.rewrite import walk
@@ -11,10 +13,47 @@ MOVES = (lg.Change.MOVING, lg.Change.UPDATE)
 
 
 def runs_on_changes(root: lg.Logical) -> bool:
-    """True where the result, or something that an operator below has to look into, moves."""
-    if root.change is lg.Change.MOVING or any(_looks_into_changes(n) for n in walk(root)):
+    """True where the result, or something that an operator below has to look into, moves.
+
+    Below a window over the result of another query a new plan begins: it takes the rows of that result as a stream.
+    """
+    if root.change is lg.Change.MOVING or any(_looks_into_changes(n) for n in _above_results(root)):
         return True
     return root.change is lg.Change.UPDATE and not _updates(root)
+
+
+def frames_a_result(node: lg.Logical) -> bool:
+    """True for windows of Spark's own over a stream that is made here: rows of a query, or stamped with its instants."""
+    if not isinstance(node, lg.Window) or not isinstance(node.spec, lg.Sliding | lg.Session):
+        return False
+    return node.input.event_time is None or runs_on_changes(node.input)
+
+
+def read_in_order(root: lg.Logical) -> frozenset[int]:
+    """The identities of the watermarks below which each row is late by its own stamp, and not by its window's end."""
+    found: set[int] = set()
+    stack = [(root, False)]
+    while stack:
+        node, below_changes = stack.pop()
+        if not below_changes or frames_a_result(node) or node.change is lg.Change.FINAL:
+            below_changes = runs_on_changes(node.inputs[0] if frames_a_result(node) else node)
+        if below_changes and isinstance(node, lg.Watermark):
+            found.add(id(node))
+        stack.extend((below, below_changes) for below in node.inputs)
+    return frozenset(found)
+
+
+def _above_results(root: lg.Logical) -> Iterator[lg.Logical]:
+    """The operators down to the windows over results, each once."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            if not frames_a_result(node):
+                stack.extend(node.inputs)
 
 
 def _updates(root: lg.Logical) -> bool:
@@ -37,7 +76,7 @@ def _updates(root: lg.Logical) -> bool:
 def _looks_into_changes(node: lg.Logical) -> bool:
     match node:
         case lg.Window(spec=spec) if node.input.event_time is None:
-            return not isinstance(spec, lg.Unbounded)
+            return not isinstance(spec, lg.Unbounded | lg.Sliding | lg.Session)
         case lg.Window(spec=lg.LastRows(rows=1, slide=None, range_ms=None)):
             return False
         case lg.Window(spec=lg.LastRows()):

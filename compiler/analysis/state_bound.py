@@ -27,9 +27,8 @@ def state_bound(node: lg.Logical) -> StateBound | None:
     """The operator's state, or None where it keeps nothing."""
     match node:
         case lg.Aggregate():
-            return _per_window("one row per group", node.input) if node.keys else _per_window(
-                "one row", node.input, small=True
-            )
+            rows = "one row per group" if node.keys else "one row"
+            return _per_window(rows + kept_values(node), node.input, small=not node.keys)
         case lg.Distinct():
             if node.window is None and node.event_time is not None:
                 return StateBound("every different row", "until the watermark passes it")
@@ -45,6 +44,22 @@ def state_bound(node: lg.Logical) -> StateBound | None:
             return _join(node)
         case _:
             return None
+
+
+_OF_ALL_VALUES = frozenset(
+    {"COLLECT_LIST", "ARRAY_AGG", "LISTAGG", "STRING_AGG", "MEDIAN", "PERCENTILE", "MODE"}
+)
+
+
+def kept_values(node: lg.Aggregate) -> str:
+    """What stays beside the groups' rows where no window lets go of it."""
+    if not isinstance(node.input.window, lg.Unbounded | None):
+        return ""
+    calls = [call for _, call in node.aggregates]
+    if any(call.function in _OF_ALL_VALUES and not call.distinct for call in calls):
+        return " and every value"
+    different = any(call.distinct or call.function == "COLLECT_SET" for call in calls)
+    return " and every different value" if different else ""
 
 
 def _last_rows(spec: lg.LastRows) -> StateBound:

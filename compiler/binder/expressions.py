@@ -152,7 +152,7 @@ class ExpressionBinder:
         }
         return self.context.error(
             "SQ0501", f"{names[type(node)]} cannot be run here yet", node.span,
-            help="write it as a join; IN and EXISTS can stand in WHERE, joined to the rest by AND",
+            help="compute it in the select list of a subquery in FROM",
         )
 
     def _negate(self, bound: Expr, negated: bool, span: Span) -> Expr:

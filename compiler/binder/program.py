@@ -12,6 +12,7 @@ from streamq.compiler.binder.policy import check_policies
 from streamq.compiler.binder.policy_columns import Readable, check_policy_columns
 from streamq.compiler.binder.query import bind_query, bind_view, default_stream
 from streamq.compiler.binder.relations import Environment, view_plan
+from streamq.compiler.binder.select import bind_block
 from streamq.compiler.binder.settings import bind_setting
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.rewrite import check_size, walk
@@ -55,7 +56,7 @@ def bind_program(
 def _bind_queries(
     statements: tuple[ast.Statement, ...], catalog: Catalog, context: BindContext
 ) -> tuple[lg.LogicalQuery, ...]:
-    env = Environment(catalog, context, bind_query, bind_view, owner="")
+    env = Environment(catalog, context, bind_query, bind_view, bind_block, owner="")
     _bind_views(catalog, env)
     nodes = [
         n for n in statements if isinstance(n, ast.CreateQuery)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from streamq.compiler.binder.catalog import Catalog, identity
@@ -16,8 +16,8 @@ from streamq.dsl import ast
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Abort, Diagnostic, Label, did_you_mean
 from streamq.dsl.records import dataclass, replace
-from streamq.dsl.source import Span
 from streamq.dsl.types import BOOLEAN, common_type, with_article
+from streamq.stdlib.functions import FUNCTIONS
 
 MAX_OPEN_VIEWS = 100
 """Views that read views, so many levels deep: far more than anyone writes."""
@@ -36,13 +36,17 @@ class BoundCte:
 class Environment:
     """Where a query is bound: the catalog, the CTEs in sight, and the name of what is bound.
 
-    ``bind_query`` and ``bind_view`` bind what stands inside a FROM clause.
+    ``bind_query`` and ``bind_view`` bind what stands inside a FROM clause. ``bind_block`` binds a SELECT whose
+    FROM is bound already, and gives its columns and some more, by which it is grouped if it is grouped at all.
     """
 
     catalog: Catalog
     context: BindContext
     bind_query: Callable[[ast.Query, Environment], lg.Logical]
     bind_view: Callable[[ast.CreateView, Environment], lg.Logical]
+    bind_block: Callable[
+        [ast.Select, Environment, tuple[lg.Logical, Scope], tuple[ast.Expr, ...]], lg.Logical
+    ]
     owner: str
     ctes: dict[str, BoundCte] = field(default_factory=dict)
     view_plans: dict[str, lg.Logical | Diagnostic] = field(default_factory=dict)
@@ -151,20 +155,26 @@ def _bind_join(item: ast.Join, env: Environment) -> tuple[lg.Logical, list[Entry
         lambda: _bind_item(item.right, env, rename=True),
     )
     condition: ir.Expr | None = None
+    pairs: tuple[ir.Op, ...] = ()
     if item.using:
-        condition, left_entries, right_entries = _using(item, left_entries, right_entries, env)
+        pairs, left_entries, right_entries = _using(item, left_entries, right_entries, env)
+        condition = ir.conjunction(pairs)
     elif item.on is not None:
         scope = Scope((*left_entries, *right_entries))
         binder = ExpressionBinder(scope, env.context, env.catalog.functions)
         condition = binder.bind_condition(item.on, "ON")
         reject_aggregates(condition, "ON", env.context)
     kind = JoinKind.INNER if item.kind is JoinKind.CROSS else item.kind
-    plan = lg.Join(left, right, kind, condition, owner=env.owner, origin=item.span)
+    plan: lg.Logical = lg.Join(left, right, kind, condition, owner=env.owner, origin=item.span)
     if kind in (JoinKind.RIGHT, JoinKind.FULL):
         left_entries = [_nullable(e) for e in left_entries]
     if kind in (JoinKind.LEFT, JoinKind.FULL):
         right_entries = [_nullable(e) for e in right_entries]
-    return plan, [*left_entries, *right_entries]
+    both = [*left_entries, *right_entries]
+    if kind is JoinKind.FULL and item.using and len(pairs) == len(item.using):
+        plan, merged = _merged(plan, item, pairs, env)
+        both = [merged, *both]
+    return plan, both
 
 
 def _nullable(entry: Entry) -> Entry:
@@ -175,8 +185,9 @@ def _nullable(entry: Entry) -> Entry:
 
 def _using(
     item: ast.Join, left: list[Entry], right: list[Entry], env: Environment
-) -> tuple[ir.Expr | None, list[Entry], list[Entry]]:
-    parts: list[ir.Expr] = []
+) -> tuple[tuple[ir.Op, ...], list[Entry], list[Entry]]:
+    """The equality of each column, and the sides without the copies that a bare name does not mean."""
+    parts: list[ir.Op] = []
     for ident in item.using:
         name = ast.Name(parts=(ident,), span=ident.span)
         a = Scope(tuple(left)).resolve(name, env.context)
@@ -194,24 +205,41 @@ def _using(
         pair = (binder.coerce(a, common), binder.coerce(b, common))
         parts.append(ir.Op(op="=", args=pair, type=BOOLEAN, origin=ident.span))
     names = frozenset(i.text.casefold() for i in item.using)
-    if item.kind is JoinKind.FULL:
-        _refuse_full_using(item.span, env)
-    if item.kind is JoinKind.RIGHT:
+    is_merged = item.kind is JoinKind.FULL and len(parts) == len(item.using)
+    if item.kind is JoinKind.RIGHT or is_merged:
         left = [_hide(e, names) for e in left]
-    else:
+    if item.kind is not JoinKind.RIGHT:
         right = [_hide(e, names) for e in right]
-    return ir.conjunction(tuple(parts)), left, right
+    return tuple(parts), left, right
 
 
 def _hide(entry: Entry, names: frozenset[str]) -> Entry:
     return replace(entry, hidden=entry.hidden | names)
 
 
-def _refuse_full_using(span: Span, env: Environment) -> None:
-    env.context.error(
-        "SQ0501", "FULL JOIN with USING cannot be run yet", span,
-        help="write ON and choose the columns yourself, for example COALESCE(a.k, b.k)",
+def _merged(
+    plan: lg.Logical, item: ast.Join, pairs: Sequence[ir.Op], env: Environment
+) -> tuple[lg.Logical, Entry]:
+    """The rows of a FULL JOIN with its USING columns, each the value of the side that has one."""
+    spec = FUNCTIONS["COALESCE"]
+    named = {i.text.casefold(): (i, pair) for i, pair in zip(item.using, pairs, strict=True)}
+    columns = []
+    for ident, pair in named.values():
+        value = ir.Call(
+            function=spec.name, args=tuple(ir.transform(side, _may_be_missing) for side in pair.args),
+            spec=spec, type=pair.args[0].type, nullable=any(side.nullable for side in pair.args),
+            origin=ident.span,
+        )
+        columns.append((ident.text, f"__using{ident.span.start}.{ident.text}", value))
+    items = (*identity(plan.schema), *((name, value) for _, name, value in columns))
+    fields = tuple(
+        (shown, lg.Field(name, value.type, value.nullable)) for shown, name, value in columns
     )
+    return lg.Project(plan, items, owner=env.owner, origin=item.span), Entry("", fields)
+
+
+def _may_be_missing(e: ir.Expr) -> ir.Expr | None:
+    return replace(e, nullable=True) if isinstance(e, ir.Column) else None
 
 
 def reject_aggregates(bound: ir.Expr, clause: str, context: BindContext) -> bool:

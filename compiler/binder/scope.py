@@ -54,6 +54,13 @@ class Scope:
         pseudo = self._window_column(parts[0], context) if len(parts) == 1 else None
         return pseudo or self._unknown(name, context)
 
+    def knows(self, name: Name) -> bool:
+        """True where ``resolve`` would look at a column of these inputs, or at their window."""
+        first = name.parts[0].text
+        if self._find(first) or (len(name.parts) > 1 and self.entry(first) is not None):
+            return True
+        return first.upper() in WINDOW_FIELDS and any(e.windowed for e in self.entries)
+
     def declared(self, name: str) -> str:
         """A column's name as its declaration spells it; the name itself where none is called so."""
         fold = name.casefold()

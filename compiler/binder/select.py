@@ -6,10 +6,14 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from streamq.compiler.binder.context import RESERVED_PREFIX, BindContext, is_unknown, unknown
+from streamq.compiler.binder.correlation import BoundFrom
 from streamq.compiler.binder.expressions import ExpressionBinder
+from streamq.compiler.binder.groups import Groups, unique_name
 from streamq.compiler.binder.relations import Environment, bind_from, reject_aggregates
+from streamq.compiler.binder.scalars import Value, join_value
 from streamq.compiler.binder.scope import Scope
 from streamq.compiler.binder.subqueries import bind_where
+from streamq.compiler.binder.values import bind_values
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr
@@ -36,6 +40,8 @@ class Block:
     distinct: bool = False
     event_time: str | None = None
     hidden: list[Item] = field(default_factory=list)
+    values: tuple[Value, ...] = ()
+    """Those of subqueries, which the items read."""
 
     def order_expr(self, node: ast.Expr) -> Expr:
         """What an ORDER BY item sorts by, as a column of the projection's output."""
@@ -89,72 +95,36 @@ class Block:
         return plan
 
 
-@dataclass
-class Groups:
-    """The keys and aggregates of a grouped block, and how expressions are told in them."""
-
-    keys: tuple[tuple[str, Expr], ...]
-    context: BindContext
-    schema: tuple[lg.Field, ...]
-    is_complete: bool = True
-    """False where a key could not be bound: what else is not grouped is then anyone's guess."""
-    aggregates: dict[ir.AggCall, str] = field(default_factory=dict)
-    hints: dict[ir.AggCall, str] = field(default_factory=dict)
-    reported: set[Span] = field(default_factory=set)
-
-    def rewrite(self, bound: Expr, clause: str) -> Expr:
-        """The expression over the group's columns; reports columns that are not grouped."""
-        return ir.transform(bound, lambda e: self._rewrite_one(e, clause))
-
-    def _rewrite_one(self, e: Expr, clause: str) -> Expr | None:
-        for name, key in self.keys:
-            if e == key:
-                return Column(name=name, type=key.type, nullable=key.nullable, origin=e.origin)
-        if isinstance(e, ir.AggCall):
-            name = self.aggregates.setdefault(e, self._name_for(e))
-            return Column(name=name, type=e.type, nullable=e.nullable, origin=e.origin)
-        if isinstance(e, Column) and not is_window_field(e, self.schema):
-            if not self.is_complete or e.origin in self.reported:
-                return unknown(e.origin)
-            self.reported.add(e.origin)
-            shown = e.name.rpartition(".")[2]
-            return self.context.error(
-                "SQ0403", f"`{shown}` in {clause} is neither grouped nor aggregated", e.origin,
-                label="which row's value?",
-                help=f"add `{shown}` to GROUP BY, or take MAX(`{shown}`), FIRST(`{shown}`), …",
-            )
-        return None
-
-    def _name_for(self, e: ir.AggCall) -> str:
-        taken = {n for n, _ in self.keys} | set(self.aggregates.values())
-        base = self.hints.get(e, e.function.lower())
-        return unique_name(base, taken)
+def bind_block(
+    node: ast.Select, env: Environment, bound: BoundFrom, more: tuple[ast.Expr, ...]
+) -> lg.Logical:
+    """A SELECT whose FROM is bound already: its columns, and more, by which it is grouped if it is at all."""
+    return bind_select(node, env, bound, more).project()
 
 
-def unique_name(base: str, taken: set[str]) -> str:
-    """``base``, or ``base_2``, ``base_3``, … if it is taken (case does not count)."""
-    folded = {t.casefold() for t in taken}
-    if base.casefold() not in folded:
-        return base
-    n = 2
-    while f"{base}_{n}".casefold() in folded:
-        n += 1
-    return f"{base}_{n}"
+def bind_select(
+    node: ast.Select, env: Environment, bound: BoundFrom | None = None,
+    more: tuple[ast.Expr, ...] = (),
+) -> Block:
+    """Binds one SELECT; raises ``Abort`` only where its inputs are unknown.
 
-
-def bind_select(node: ast.Select, env: Environment) -> Block:
-    """Binds one SELECT; raises ``Abort`` only where its inputs are unknown."""
+    ``bound``: its FROM, where that is bound already. ``more``: what every row carries beside its columns.
+    """
     if node.from_ is None:
         raise Abort(Diagnostic(
             code="SQ0408", message="a query without FROM reads no stream", span=node.span,
             help="name a stream: SELECT … FROM stream",
         ))
-    plan, scope = bind_from(node.from_, env)
-    binder = ExpressionBinder(scope, env.context, env.catalog.functions)
+    plan, scope = bound or bind_from(node.from_, env)
+    plain = ExpressionBinder(scope, env.context, env.catalog.functions)
     if node.where is not None:
-        plan = bind_where(node.where, plan, binder, env)
+        plan = bind_where(node.where, plan, plain, env)
+    asked = [*(item.expr for item in node.items), *(() if node.having is None else (node.having,))]
+    values = bind_values(asked, plain, env)
+    binder = replace(plain, scalars={span: value.expr for span, value in values.items()})
     items = _bind_items(node, binder, scope)
-    block = Block(plan, binder, items, env.owner, node.span)
+    block = Block(plan, plain, items, env.owner, node.span, values=tuple(values.values()))
+    block.hidden = [(f"__by{i}", plain.bind(e), e.span) for i, e in enumerate(more)]
     if node.distinct is ast.Distinct.APPROX:
         env.context.error(
             "SQ0501", "APPROX DISTINCT cannot be run yet", node.span, help="use DISTINCT"
@@ -173,6 +143,8 @@ def bind_select(node: ast.Select, env: Environment) -> Block:
             "SQ0409", "HAVING filters groups, and this query has none", having.origin,
             help="use WHERE for single rows",
         )
+    else:
+        block.plan = _with_values(block.plan, block.values, env)
     names = distinct_names([(name, span) for name, _, span in block.items], env.context)
     block.items = [(n, e, s) for n, (_, e, s) in zip(names, block.items, strict=True)]
     return block
@@ -234,6 +206,7 @@ def _group(node: ast.Select, block: Block, having: Expr | None, env: Environment
     keys: list[tuple[str, Expr]] = []
     aliases = {n.casefold(): e for n, e, _ in block.items}
     is_complete = True
+    beside = frozenset[str]().union(*(value.columns for value in block.values))
     for key in node.group_by:
         bound = _group_key(key, block, aliases, env.context)
         if is_unknown(bound) or reject_aggregates(bound, "GROUP BY", env.context):
@@ -243,8 +216,22 @@ def _group(node: ast.Select, block: Block, having: Expr | None, env: Environment
             continue
         base = next((n for n, e, _ in block.items if e == bound), None)
         name = bound.name if isinstance(bound, Column) else base or "key"
+        if ir.columns_of(bound) & beside:
+            env.context.error(
+                "SQ0501", "GROUP BY the value of a subquery cannot be run yet", key.span,
+                help="compute it in a subquery in FROM, and group that",
+            )
+            is_complete = False
+            continue
         keys.append((unique_name(name, {n for n, _ in keys}), bound))
-    groups = Groups(tuple(keys), env.context, block.plan.schema, is_complete)
+    keys += [
+        (name, e) for name, e, _ in block.hidden
+        if not (is_unknown(e) or reject_aggregates(e, "WHERE", env.context))
+        and not is_window_field(e, block.plan.schema) and all(e != key for _, key in keys)
+    ]
+    groups = Groups(
+        tuple(keys), env.context, block.plan.schema, is_complete, beside=beside
+    )
     block.event_time = time = block.plan.event_time
     block.items = [(n, _stamp(e, time, env.context), s) for n, e, s in block.items]
     having = None if having is None else _stamp(having, time, env.context)
@@ -252,9 +239,24 @@ def _group(node: ast.Select, block: Block, having: Expr | None, env: Environment
         if isinstance(expr, ir.AggCall):
             groups.hints.setdefault(expr, name)
     block.items = [(n, groups.rewrite(e, "SELECT"), s) for n, e, s in block.items]
+    block.hidden = [(n, groups.rewrite(e, "WHERE"), s) for n, e, s in block.hidden]
     rewritten = None if having is None else groups.rewrite(having, "HAVING")
     block.groups = groups
-    _close_groups(block, rewritten)
+    inside = frozenset[str]().union(*map(ir.columns_of, groups.aggregates))
+    block.plan = _with_values(block.plan, (v for v in block.values if v.columns & inside), env)
+    _close_groups(block, [
+        v.rewritten(lambda test: groups.rewrite(test, "a subquery"))
+        for v in block.values if not v.columns & inside
+    ], rewritten, env)
+
+
+def _with_values(
+    plan: lg.Logical, values: Iterable[Value], env: Environment
+) -> lg.Logical:
+    """The rows with the values of subqueries beside them."""
+    for value in values:
+        plan = join_value(plan, value, env)
+    return plan
 
 
 def _stamp(expr: Expr, time: str | None, context: BindContext) -> Expr:
@@ -274,13 +276,16 @@ def _stamp(expr: Expr, time: str | None, context: BindContext) -> Expr:
     return ir.transform(expr, rewrite)
 
 
-def _close_groups(block: Block, having: Expr | None) -> None:
-    """Puts the Aggregate below; ``finish_groups`` renews it if ORDER BY asked for more."""
+def _close_groups(
+    block: Block, beside: list[Value], having: Expr | None, env: Environment
+) -> None:
+    """Puts the Aggregate below, and the values of subqueries beside the groups; ``finish_groups`` renews it if ORDER BY asked for more."""
     assert block.groups is not None
     aggregates = tuple((name, e) for e, name in block.groups.aggregates.items())
     plan: lg.Logical = lg.Aggregate(
         block.plan, block.groups.keys, aggregates, owner=block.owner, origin=block.origin
     )
+    plan = _with_values(plan, beside, env)
     if having is not None:
         plan = lg.Filter(plan, having, owner=block.owner, origin=having.origin)
     block.plan = plan
@@ -296,6 +301,8 @@ def finish_groups(block: Block) -> None:
         if isinstance(plan, lg.Filter):
             return lg.Filter(renew(plan.input), plan.predicate, owner=plan.owner,
                              origin=plan.origin)
+        if isinstance(plan, lg.Join):
+            return replace(plan, left=renew(plan.left))
         assert isinstance(plan, lg.Aggregate)
         return lg.Aggregate(plan.input, plan.keys, aggregates, owner=plan.owner,
                             origin=plan.origin)

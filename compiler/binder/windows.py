@@ -35,15 +35,7 @@ def _check_input(plan: lg.Logical, window: ast.Window, name: str) -> None:
             "ISTREAM(…) for the rows that appear",
         )
     unbounded = isinstance(window, ast.RangeWindow) and window.range is None
-    if plan.event_time is None and not unbounded:
-        if _is_result(plan):
-            if isinstance(window, ast.SessionWindow) or getattr(window, "slide", None) is not None:
-                raise _abort(
-                    "SQ0501", f"this window over `{name}`, the result of another query, cannot be run yet",
-                    window, "use [RANGE t], [ROWS n] or [NOW], or group the inner results again "
-                    "under their own window",
-                )
-            return
+    if plan.event_time is None and not unbounded and not _is_result(plan):
         raise _abort(
             "SQ0402", f"`{name}` has no event time, so the window never closes", window,
             "declare it on the stream: WATERMARK FOR ts AS ts - INTERVAL 5 SECONDS, and select "

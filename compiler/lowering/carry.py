@@ -29,6 +29,9 @@ from streamq.dsl.types import (
 )
 
 LONG, DOUBLES, TEXT = "long", "double", "text"
+LIST, COUNTS = "list", "counts"
+"""JSON arrays of values in their carried form, or of such values as ``item`` with a ``count``."""
+
 EMPTY = {LONG: "0L", DOUBLES: "0D", TEXT: "CAST(NULL AS STRING)"}
 """A value that is not there, by its kind."""
 
@@ -43,12 +46,16 @@ JSON_OPTIONS = "map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\", 'ign
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A value: its kind, its column while it is carried, and its type before and after."""
+    """A value: its kind, its column while it is carried, and its type before and after.
+
+    ``form``: ``LIST`` or ``COUNTS`` where it comes from an operator as one text, a JSON array.
+    """
 
     name: str
     kind: str
     column: str
     type: Type
+    form: str = ""
 
 
 def kind_of(t: Type) -> str:
@@ -110,8 +117,13 @@ def order_text(text: str, t: Type) -> str | None:
         # The sign bit is turned over, so that the digits of negative numbers come first.
         digits = f"lpad(hex({_as_long(text, t)} ^ shiftleft(1L, 63)), 16, '0')"
         return f"IF({text} IS NULL, '0', concat('1', {digits}))"
-    if is_string(t):
-        return f"IF({text} IS NULL, '0', concat('1', {text}, char(0)))"
+    if is_string(t) or t == BINARY:
+        plain = text if t != BINARY else f"hex({text})"
+        return f"IF({text} IS NULL, '0', concat('1', {plain}, char(0)))"
+    if isinstance(t, Decimal):
+        digits = f"lpad(CAST(abs({text}) AS STRING), {t.precision + 2}, '0')"
+        negative = f"concat('10', translate({digits}, '0123456789', '9876543210'))"
+        return f"IF({text} IS NULL, '0', IF({text} < 0, {negative}, concat('11', {digits})))"
     return None
 
 
@@ -127,10 +139,11 @@ def null_bits(values: Sequence[tuple[Carried, str]], first: int = 0) -> str:
 def decode(value: Carried, position: int) -> str:
     """SQL that gives the value back; ``position``: of its bit."""
     column = quote(value.column)
+    if value.form and isinstance(value.type, Array):
+        return _from_list(column, value.type.element, value.form)
     if value.kind == TEXT:
         return _from_text(column, value.type)
-    plain = _from_long(column, value.type) if value.kind == LONG else f"CAST({column} AS {value.type})"
-    return f"IF(`nulls` & {1 << position}L = 0L, {plain}, NULL)"
+    return f"IF(`nulls` & {1 << position}L = 0L, {_from_kind(column, value.type)}, NULL)"
 
 
 def _as_long(text: str, t: Type) -> str:
@@ -152,6 +165,27 @@ def _from_long(column: str, t: Type) -> str:
         unit = f"CAST('0.{'0' * (t.scale - 1)}1' AS DECIMAL({t.scale}, {t.scale}))"
         return f"CAST({column} * {unit} AS {t})"
     return f"CAST({column} AS {spark_type(t)})"
+
+
+_SPARK_KINDS = {LONG: "BIGINT", DOUBLES: "DOUBLE", TEXT: "STRING"}
+
+
+def _from_list(column: str, element: Type, form: str) -> str:
+    if form == COUNTS and isinstance(element, Struct):
+        item = element.fields[0][1]
+        kinds = f"STRUCT<item: {_SPARK_KINDS[kind_of(item)]}, count: BIGINT>"
+        one = f"named_struct('item', {_from_kind('e.item', item)}, 'count', e.count)"
+    else:
+        kinds, one = _SPARK_KINDS[kind_of(element)], _from_kind("e", element)
+    return f"transform(from_json({column}, 'ARRAY<{kinds}>'), e -> {one})"
+
+
+def _from_kind(column: str, t: Type) -> str:
+    """The value of a column that is not NULL, or that is NULL if the value is."""
+    kind = kind_of(t)
+    if kind == TEXT:
+        return _from_text(column, t)
+    return _from_long(column, t) if kind == LONG else f"CAST({column} AS {t})"
 
 
 def _from_text(column: str, t: Type) -> str:

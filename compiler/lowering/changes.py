@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamq.compiler.analysis.moving import key_pairs, runs_on_changes
+from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.ir.expr import Column, Expr, columns_of
-from streamq.compiler.ir.expr import walk as walk_expr
-from streamq.compiler.ir.rewrite import is_window_field, walk
-from streamq.compiler.lowering.carry import Carried, carried
+from streamq.compiler.ir.expr import Column, columns_of
+from streamq.compiler.ir.rewrite import walk
+from streamq.compiler.lowering.change_joins import join_changes, join_table
 from streamq.compiler.lowering.folds import lower_folds
 from streamq.compiler.lowering.joins import warn_unbounded
 from streamq.compiler.lowering.moving import (
@@ -18,28 +17,28 @@ from streamq.compiler.lowering.moving import (
     END,
     FOREVER,
     HIDDEN,
-    SIDE,
     SIGN,
     TIME,
     Moving,
+    counted,
     from_stream,
     from_windows,
+    hash_of,
+    net_changes,
     packed,
+    sql_over,
     stateful,
+    told,
     until,
 )
 from streamq.compiler.lowering.rules import lower, warn_groups
-from streamq.compiler.lowering.sql import quote, to_sql
+from streamq.compiler.lowering.sql import quote
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.dsl.ast import R2S, JoinKind
 from streamq.dsl.records import replace
-from streamq.dsl.types import BIGINT
 
 CHANGE, CHANGED_AT = "change", "changed_at"
 """The columns that an output of changes has beside its own."""
-
-PIECE = "__piece"
-"""As what a row of an outer join is looked at."""
 
 STREAM_PARTS = (lg.Scan, lg.Watermark, lg.Filter, lg.Project, lg.Shed)
 
@@ -56,14 +55,29 @@ def lower_changes(root: lg.Logical, context: LowerContext) -> Lowered:
                     f"the result has a column `{name}`, which tells what changes",
                     root.origin, "give the column another name", code="SQ0503",
                 )
-        if not below.due:
-            below = counted(root, "keep", (below,), root.schema, context)
+        below = net_changes(root, below, context)
         items = (
             *items, (CHANGE, f"IF({quote(SIGN)} > 0, '+', '-')"),
             (CHANGED_AT, f"timestamp_micros({quote(AT)})"),
         )
     step = ph.Select(below.step, items, id=f"{context.query}.result", origin=root.origin)
     return Lowered(step, tuple(n for n, _ in items))
+
+
+def as_stream(node: lg.Logical, context: LowerContext) -> Lowered:
+    """A result whose rows only come as a stream of Spark's, with the instants as the event time in ``TIME``."""
+    below = lower_moving(node, context)
+    assert below.grows
+    if below.at_end:
+        step, values = packed(
+            node, below, node.schema, [quote(n) for n in below.names], "0L", context
+        )
+        kinds = tuple(v.kind for v in values)
+        below = stateful(node, step, "at_instant", (), kinds, values, context, by="row")
+    names = (*below.names, TIME)
+    step = ph.Select(below.step, tuple((n, quote(n)) for n in names),
+                     id=context.step_id(node, "stamped"), origin=node.origin)
+    return Lowered(step, names, times=frozenset({TIME}))
 
 
 def lower_moving(node: lg.Logical, context: LowerContext) -> Moving:
@@ -75,6 +89,10 @@ def lower_moving(node: lg.Logical, context: LowerContext) -> Moving:
     match node:
         case lg.Filter():
             return _filter(node, lower_moving(node.input, context), context)
+        case lg.Project(input=lg.Window(spec=lg.LastRows()) as window):
+            needed = frozenset(c for _, e in node.items for c in columns_of(e))
+            below = _window(window, lower_moving(window.input, context), context, needed)
+            return _project(node, below, context)
         case lg.Project():
             return _project(node, lower_moving(node.input, context), context)
         case lg.Window():
@@ -86,7 +104,13 @@ def lower_moving(node: lg.Logical, context: LowerContext) -> Moving:
                 node, "once", (lower_moving(node.input, context),), node.schema, context
             )
         case lg.Join():
-            return _join(node, context)
+            left, right = node.inputs
+            if lg.Change.STATIC not in (left.change, right.change):
+                moving = lower_moving(left, context)
+                return join_changes(node, moving, lower_moving(right, context), context)
+            if left.change is lg.Change.STATIC:
+                left, right = right, left
+            return join_table(node, lower_moving(left, context), lower(right, context), context)
         case lg.Compare():
             sides = tuple(lower_moving(i, context) for i in node.inputs)
             if any(side.grows for side in sides):
@@ -121,37 +145,30 @@ def _stream(node: lg.Logical, context: LowerContext) -> Moving:
     return from_stream(node, replace(below, times=below.times | {time}), time, context)
 
 
-def _sql(expr: Expr, below: Moving, node: lg.Logical) -> str:
-    schema = tuple(f for i in node.inputs for f in i.schema)
-    for part in walk_expr(expr):
-        if is_window_field(part, schema):
-            raise refuse(
-                "the bounds of a window cannot be read where relations of different windows meet",
-                part.origin, "select WINDOW_START and WINDOW_END in the view that has the window",
-            )
-    return to_sql(expr, below.columns)
-
-
 def _filter(node: lg.Filter, below: Moving, context: LowerContext) -> Moving:
     # Spark would move the test below the watermark, unless it reads the event time.
-    test = f"if({quote(TIME)} IS NULL, FALSE, {_sql(node.predicate, below, node)})"
+    test = f"if({quote(TIME)} IS NULL, FALSE, {sql_over(node.predicate, below, node)})"
     return below.over(ph.Where(below.step, test, id=context.step_id(node, "filter"),
                                origin=node.origin))
 
 
 def _project(node: lg.Project, below: Moving, context: LowerContext) -> Moving:
-    items = tuple((n, _sql(e, below, node)) for n, e in node.items)
+    items = tuple((n, sql_over(e, below, node)) for n, e in node.items)
     hidden = tuple((h, quote(h)) for h in HIDDEN)
     step = ph.Select(below.step, (*items, *hidden), id=context.step_id(node, "select"),
                      origin=node.origin)
     renamed = {e.name: n for n, e in node.items if isinstance(e, Column)}
-    netted = below.netted
-    if netted is not None:
-        netted = frozenset(renamed[n] for n in netted) if netted <= renamed.keys() else None
-    return replace(below.over(step, tuple(n for n, _ in items)), netted=netted)
+    netted, can_net = (
+        frozenset(renamed[n] for n in names) if names is not None and names <= renamed.keys() else None
+        for names in (below.netted, below.can_net)
+    )
+    return replace(below.over(step, tuple(n for n, _ in items)), netted=netted, can_net=can_net)
 
 
-def _window(node: lg.Window, below: Moving, context: LowerContext) -> Moving:
+def _window(
+    node: lg.Window, below: Moving, context: LowerContext, needed: frozenset[str] | None = None
+) -> Moving:
+    """``needed``: the columns that are looked at above; None: all."""
     match node.spec:
         case lg.Unbounded():
             return below
@@ -163,7 +180,7 @@ def _window(node: lg.Window, below: Moving, context: LowerContext) -> Moving:
         case lg.TimeRange(range_ms):
             return until(node, below, range_ms * 1000, context)
         case lg.LastRows() as spec:
-            return _rows(node, spec, below, context)
+            return _rows(node, spec, below, context, needed)
         case _:
             raise refuse(
                 "this window over the result of another query cannot be run yet", node.origin,
@@ -171,33 +188,38 @@ def _window(node: lg.Window, below: Moving, context: LowerContext) -> Moving:
             )
 
 
-def _rows(node: lg.Window, spec: lg.LastRows, below: Moving, context: LowerContext) -> Moving:
-    key = _hash([quote(p) for p in spec.partition])
-    texts = [quote(n) for n in below.names]
-    step, values = packed(node, below, node.schema, texts, key, context)
+def _rows(
+    node: lg.Window, spec: lg.LastRows, below: Moving, context: LowerContext,
+    needed: frozenset[str] | None,
+) -> Moving:
+    key = hash_of([quote(p) for p in spec.partition])
+    # The event time orders no rows of one instant; all other columns do.
+    fields = tuple(
+        f for f in node.schema if needed is None or f.name in needed or f.name != node.event_time
+    )
+    texts = [quote(f.name) for f in fields]
+    step, values = packed(node, below, fields, texts, key, context)
     params: tuple[tuple[str, object], ...] = (
         ("rows", spec.rows), ("slide", spec.slide or 1),
         ("range_us", None if spec.range_ms is None else spec.range_ms * 1000),
         ("ties", tuple(range(len(values)))),
     )
     kinds = tuple(v.kind for v in values)
-    return stateful(node, step, "rows", params, kinds, values, context, by="key")
+    rows = stateful(node, step, "rows", params, kinds, values, context, by="key")
+    one_key = frozenset(spec.partition) <= rows.columns
+    return replace(rows, can_net=rows.columns if one_key else None)
 
 
 def _aggregate(node: lg.Aggregate, below: Moving, context: LowerContext) -> Moving:
-    keys = [_sql(e, below, node) for _, e in node.keys]
+    keys = [sql_over(e, below, node) for _, e in node.keys]
     if below.grows:
         warn_groups(node, context)
     key_fields = [lg.Field(n, e.type, e.nullable) for n, e in node.keys]
-    plan = lower_folds(node, len(keys), lambda e: _sql(e, below, node), grows=below.grows)
+    plan = lower_folds(node, len(keys), lambda e: sql_over(e, below, node))
     step, values = packed(
-        node, below, (*key_fields, *plan.fields), (*keys, *plan.texts), _hash(keys), context
+        node, below, (*key_fields, *plan.fields), (*keys, *plan.texts), hash_of(keys), context
     )
-    results = (*values[: len(keys)], *(
-        Carried(name, kind, f"v{i}", call.type)
-        for i, ((name, call), kind) in enumerate(
-            zip(node.aggregates, plan.kinds, strict=True), len(keys))
-    ))
+    results = (*values[: len(keys)], *plan.results)
     params: tuple[tuple[str, object], ...] = (
         ("keys", tuple(range(len(keys)))), ("folds", plan.folds), ("whole", not keys),
         ("grows", below.grows),
@@ -205,148 +227,6 @@ def _aggregate(node: lg.Aggregate, below: Moving, context: LowerContext) -> Movi
     kinds = tuple(v.kind for v in values)
     groups = stateful(node, step, "groups", params, kinds, results, context, by="key")
     return replace(groups, netted=frozenset(groups.names))
-
-
-def counted(
-    node: lg.Logical, rule: str, sides: Sequence[Moving], fields: Sequence[lg.Field],
-    context: LowerContext,
-) -> Moving:
-    """The rows of one or two relations of equal columns, counted by a rule of ``stdlib/timelines/counts.py``."""
-    steps, values = zip(*(
-        packed(node, side, fields, [quote(n) for n in side.names], "0L", context, side=f"{number}L")
-        for number, side in enumerate(sides)
-    ), strict=True)
-    step = steps[0] if len(steps) == 1 else ph.UnionAll(
-        steps, id=context.step_id(node, "sides"), origin=node.origin
-    )
-    kinds = tuple(v.kind for v in values[0])
-    found = stateful(node, step, "counts", (("rule", rule),), kinds, values[0], context, by="row")
-    return replace(found, netted=frozenset(found.names))
-
-
-def _join(node: lg.Join, context: LowerContext) -> Moving:
-    if node.left.change is lg.Change.STATIC or node.right.change is lg.Change.STATIC:
-        return _with_table(node, context)
-    left, right = lower_moving(node.left, context), lower_moving(node.right, context)
-    if left.grows or right.grows:
-        warn_unbounded(node, "join", context)
-    passed = {JoinKind.LEFT: (0,), JoinKind.RIGHT: (1,), JoinKind.FULL: (0, 1)}.get(node.kind, ())
-    pairs = _pairs(node, left, right, passed, context)
-    if not passed:
-        return replace(pairs, grows=node.change is lg.Change.APPEND)
-    return _with_lonely_rows(node, pairs, left, passed, context)
-
-
-def _with_lonely_rows(
-    node: lg.Join, pairs: Moving, left: Moving, passed: tuple[int, ...], context: LowerContext
-) -> Moving:
-    """The pairs, and the rows of the kept sides while they meet nobody.
-
-    Each pair is looked at as a pair (piece 0), and as a partner of its left row (piece 1) and of its right row
-    (piece 2). Rows of a kept side come beside the pairs; one is there while it has no partner.
-    """
-    pieces = ", ".join(["0L", *(f"{side + 1}L" for side in passed)])
-    exploded = ph.Select(
-        pairs.step,
-        (*pairs.passed(pairs.names), (SIDE, quote(SIDE)),
-         (PIECE, f"explode(IF({quote(SIDE)} = 0L, array({pieces}), array({quote(SIDE)})))")),
-        id=context.step_id(node, "pieces"), origin=node.origin,
-    )
-    fields = (lg.Field(PIECE, BIGINT, False), *node.schema)
-    texts = [quote(PIECE), *(
-        f"IF({quote(PIECE)} = {2 if n in left.columns else 1}L, NULL, {quote(n)})"
-        for n in pairs.names
-    )]
-    side = f"IF({quote(PIECE)} <> 0L AND {quote(SIDE)} = 0L, 1L, 0L)"
-    step, values = packed(node, pairs.over(exploded), fields, texts, "0L", context, side=side)
-    kinds = tuple(v.kind for v in values)
-    found = stateful(
-        node, step, "counts", (("rule", "alone"),), kinds, values, context, by="row"
-    )
-    return found.over(
-        ph.Select(found.step, found.passed(pairs.names), id=context.step_id(node, "joined"),
-                  origin=node.origin),
-        pairs.names,
-    )
-
-
-def _with_table(node: lg.Join, context: LowerContext) -> Moving:
-    on_left = node.left.change is not lg.Change.STATIC
-    keeps = {JoinKind.LEFT: on_left, JoinKind.RIGHT: not on_left}.get(
-        node.kind, node.kind is not JoinKind.FULL
-    )
-    if not keeps:
-        raise refuse(
-            f"{node.kind.value} JOIN keeps the table's rows that no stream row ever matches",
-            node.origin, "keep the stream's side instead", code="SQ0502",
-        )
-    moving = lower_moving(node.left if on_left else node.right, context)
-    table = lower(node.right if on_left else node.left, context)
-    left, right = (moving.step, table.step) if on_left else (table.step, moving.step)
-    known = moving.columns | table.columns
-    condition = "TRUE" if node.condition is None else to_sql(node.condition, known)
-    kinds = {JoinKind.LEFT: "left_outer", JoinKind.RIGHT: "right_outer"}
-    step = ph.Join(left, right, kinds.get(node.kind, "inner"), condition,
-                   id=context.step_id(node, "join"), origin=node.origin)
-    names = (*moving.names, *table.names) if on_left else (*table.names, *moving.names)
-    return moving.over(step, names)
-
-
-def _pairs(
-    node: lg.Join, left: Moving, right: Moving, passed: tuple[int, ...], context: LowerContext
-) -> Moving:
-    """Rows that are there together and have equal keys; the rest of the condition is tested on the pairs.
-
-    ``passed``: the sides whose rows come too, without a partner.
-    """
-    left_keys, right_keys = [], []
-    for equality in key_pairs(node):
-        a, b = equality.args
-        ours, theirs = (a, b) if columns_of(a) <= left.columns else (b, a)
-        left_keys.append(_sql(ours, left, node))
-        right_keys.append(_sql(theirs, right, node))
-    step_left, of_left = packed(
-        node, _with_key(node, left, left_keys, 0 in passed, context), node.left.schema,
-        [quote(n) for n in left.names], _hash(left_keys), context,
-        others=carried(node.right.schema, len(left.names)),
-    )
-    step_right, of_right = packed(
-        node, _with_key(node, right, right_keys, 1 in passed, context), node.right.schema,
-        [quote(n) for n in right.names], _hash(right_keys), context, side="1L",
-        first=len(left.names), others=of_left,
-    )
-    both = ph.UnionAll((step_left, step_right), id=context.step_id(node, "sides"),
-                       origin=node.origin)
-    values = (*of_left, *of_right)
-    params: tuple[tuple[str, object], ...] = (
-        ("left", tuple(range(len(of_left)))),
-        ("right", tuple(range(len(of_left), len(values)))), ("passed", passed),
-    )
-    kinds = tuple(v.kind for v in values)
-    pairs = stateful(
-        node, both, "pairs", params, kinds, values, context, by="key", tells_side=bool(passed)
-    )
-    if node.condition is None:
-        return pairs
-    test = to_sql(node.condition, pairs.columns)
-    if passed:
-        test = f"{quote(SIDE)} <> 0L OR ({test})"
-    return pairs.over(ph.Where(
-        pairs.step, f"if({quote(TIME)} IS NULL, FALSE, {test})",
-        id=context.step_id(node, "condition"), origin=node.origin,
-    ))
-
-
-def _with_key(
-    node: lg.Join, side: Moving, keys: Sequence[str], is_kept: bool, context: LowerContext
-) -> Moving:
-    """The rows whose keys are not NULL: the others meet nobody, and go where they need not be kept."""
-    if not keys or is_kept:
-        return side
-    test = " AND ".join(f"{k} IS NOT NULL" for k in keys)
-    test = f"if({quote(TIME)} IS NULL, FALSE, {test})"
-    return side.over(ph.Where(side.step, test, id=context.step_id(node, "keyed"),
-                              origin=node.origin))
 
 
 def _union(node: lg.Union, context: LowerContext) -> Moving:
@@ -362,7 +242,8 @@ def _united(node: lg.Logical, parts: Sequence[Moving], context: LowerContext) ->
     )
     step = ph.UnionAll(steps, id=context.step_id(node, "union"), origin=node.origin)
     return Moving(
-        step, names, grows=all(part.grows for part in parts), due=all(part.due for part in parts)
+        step, names, grows=all(part.grows for part in parts), due=all(part.due for part in parts),
+        at_end=any(part.at_end for part in parts),
     )
 
 
@@ -376,13 +257,11 @@ def _to_stream(node: lg.ToStream, below: Moving, context: LowerContext) -> Movin
         changes = below
     elif node.op is R2S.ISTREAM and below.grows:
         return below
-    elif below.due and below.netted is not None:
-        changes = below
     else:
-        changes = counted(node, "keep", (below,), node.schema, context)
-    sign = "<" if node.op is R2S.DSTREAM else ">"
-    kept = ph.Where(
-        changes.step, f"if({quote(TIME)} IS NULL, FALSE, {quote(SIGN)} {sign} 0L)",
+        changes = net_changes(node, below, context)
+    sign = -1 if node.op is R2S.DSTREAM else 1
+    kept = told(changes.step, ("only", sign)) or ph.Where(
+        changes.step, f"if({quote(TIME)} IS NULL, FALSE, {quote(SIGN)} = {sign}L)",
         id=context.step_id(node, node.op.value.lower()), origin=node.origin,
     )
     items = (
@@ -390,7 +269,7 @@ def _to_stream(node: lg.ToStream, below: Moving, context: LowerContext) -> Movin
         (SIGN, "1L"), (END, FOREVER),
     )
     step = ph.Select(kept, items, id=context.step_id(node, "stream"), origin=node.origin)
-    return Moving(step, changes.names, grows=True, due=changes.due)
+    return Moving(step, changes.names, grows=True, due=changes.due, at_end=changes.at_end)
 
 
 def _is_momentary(node: lg.Logical) -> bool:
@@ -412,7 +291,3 @@ def _is_momentary(node: lg.Logical) -> bool:
             return all(_is_momentary(i) for i in node.inputs)
         case _:
             return False
-
-
-def _hash(texts: Sequence[str]) -> str:
-    return f"xxhash64({', '.join(texts)})" if texts else "0L"

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.expr import Expr
+from streamq.compiler.ir.expr import walk as walk_expr
+from streamq.compiler.ir.rewrite import is_window_field
 from streamq.compiler.lowering.carry import (
     EMPTY,
     Carried,
@@ -15,7 +18,7 @@ from streamq.compiler.lowering.carry import (
     encode,
     null_bits,
 )
-from streamq.compiler.lowering.sql import WINDOW, quote
+from streamq.compiler.lowering.sql import SESSION, WINDOW, quote, to_sql
 from streamq.compiler.lowering.state import LowerContext, Lowered, bare, refuse
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.types import with_article
@@ -37,7 +40,9 @@ class Moving:
     """A step whose rows are changes, and its visible columns. ``grows``: rows only come, and never go.
 
     ``due``: every change has come to its instant, none is known before. ``netted``: the columns in which no two
-    changes of one instant cancel each other; None where they may, and where one of them is gone.
+    changes of one instant cancel each other; None where they may, and where one of them is gone. ``can_net``: the same
+    where the operator below can be told to cancel them, with ``told``. ``at_end``: the
+    time column is that of a window, which is the last microsecond before the window ends and the row comes.
     """
 
     step: ph.Step
@@ -45,6 +50,8 @@ class Moving:
     grows: bool = False
     due: bool = False
     netted: frozenset[str] | None = None
+    can_net: frozenset[str] | None = None
+    at_end: bool = False
 
     @property
     def columns(self) -> frozenset[str]:
@@ -71,27 +78,29 @@ def from_stream(node: lg.Logical, below: Lowered, time: str, context: LowerConte
 
 
 def from_windows(node: lg.Logical, below: Lowered, context: LowerContext) -> Moving:
-    """The results of sliding windows: each holds from its window's end until the next one's."""
+    """The results of windows: each holds from its window's end until the next one's, those of sessions at the end."""
     spec = node.window
     if below.session is not None:
         raise refuse("rows under a session window must be aggregated", node.origin,
                      "add GROUP BY with the columns of PARTITION BY")
-    if not isinstance(spec, lg.Sliding) or WINDOW not in below.times:
-        raise refuse(
-            f"{below.closed or 'these results'} cannot be joined with other times yet",
-            node.origin, "send them to a sink, and read them as another stream",
-        )
+    if below.sessions:
+        window, length_us = SESSION, 1
+    elif isinstance(spec, lg.Sliding) and WINDOW in below.times:
+        window, length_us = WINDOW, spec.slide_ms * 1000
+    else:
+        raise refuse("these results cannot be joined with other times yet", node.origin,
+                     "send them to a sink, and read them as another stream")
     end = f"unix_micros({quote(WINDOW)}.`end`)"
     hidden = (
-        (TIME, f"window_time({quote(WINDOW)})"), (AT, end), (SIGN, "1L"),
-        (END, f"{end} + {spec.slide_ms * 1000}L"),
+        (TIME, f"window_time({quote(window)})"), (AT, end), (SIGN, "1L"),
+        (END, f"{end} + {length_us}L"),
     )
     items = tuple(
         (n, bare(quote(n)) if n in below.times else quote(n)) for n in below.names
     )
     step = ph.Select(below.step, (*items, *hidden), id=context.step_id(node, "changes"),
                      origin=node.origin)
-    return Moving(step, below.names)
+    return Moving(step, below.names, at_end=True)
 
 
 def until(node: lg.Window, below: Moving, length_us: int, context: LowerContext) -> Moving:
@@ -101,7 +110,7 @@ def until(node: lg.Window, below: Moving, length_us: int, context: LowerContext)
         (SIGN, quote(SIGN)), (END, f"{quote(AT)} + {length_us}L"),
     )
     step = ph.Select(below.step, items, id=context.step_id(node, "window"), origin=node.origin)
-    return Moving(step, below.names)
+    return Moving(step, below.names, at_end=below.at_end)
 
 
 def packed(
@@ -164,3 +173,59 @@ def stateful(
     )
     out = ph.Select(step, unpacked, id=context.step_id(node, "unpacked"), origin=node.origin)
     return Moving(out, tuple(v.name for v in results), due=True)
+
+
+def told(step: ph.Step, *params: tuple[str, object]) -> ph.Step | None:
+    """The step with more said to the operator that its changes come from; None where none is right below."""
+    match step:
+        case ph.Stateful():
+            return replace(step, params=(*step.params, *params))
+        case ph.Select() | ph.Where():
+            below = told(step.input, *params)
+            return None if below is None else replace(step, input=below)
+        case _:
+            return None
+
+
+def net_changes(node: lg.Logical, below: Moving, context: LowerContext) -> Moving:
+    """Changes that have come to their instant, without those that cancel each other."""
+    if below.due and below.netted is not None:
+        return below
+    step = None if below.can_net is None else told(below.step, ("nets", True))
+    if step is not None:
+        return replace(below.over(step), netted=below.can_net)
+    return counted(node, "keep", (below,), node.schema, context)
+
+
+def counted(
+    node: lg.Logical, rule: str, sides: Sequence[Moving], fields: Sequence[lg.Field],
+    context: LowerContext,
+) -> Moving:
+    """The rows of one or two relations of equal columns, counted by a rule of ``stdlib/timelines/counts.py``."""
+    steps, values = zip(*(
+        packed(node, side, fields, [quote(n) for n in side.names], "0L", context, side=f"{number}L")
+        for number, side in enumerate(sides)
+    ), strict=True)
+    step = steps[0] if len(steps) == 1 else ph.UnionAll(
+        steps, id=context.step_id(node, "sides"), origin=node.origin
+    )
+    kinds = tuple(v.kind for v in values[0])
+    found = stateful(node, step, "counts", (("rule", rule),), kinds, values[0], context, by="row")
+    return replace(found, netted=frozenset(found.names))
+
+
+def sql_over(expr: Expr, below: Moving, node: lg.Logical) -> str:
+    """An expression over the columns of changes; refuses the bounds of a window, which these rows do not have."""
+    schema = tuple(f for i in node.inputs for f in i.schema)
+    for part in walk_expr(expr):
+        if is_window_field(part, schema):
+            raise refuse(
+                "the bounds of a window cannot be read where relations of different windows meet",
+                part.origin, "select WINDOW_START and WINDOW_END in the view that has the window",
+            )
+    return to_sql(expr, below.columns)
+
+
+def hash_of(texts: Sequence[str]) -> str:
+    """SQL of one number for the values; the same number where there are none."""
+    return f"xxhash64({', '.join(texts)})" if texts else "0L"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from streamq.compiler.analysis.moving import frames_a_result
+from streamq.compiler.analysis.state_bound import kept_values
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import AggCall, Column, Quality
@@ -9,9 +11,10 @@ from streamq.compiler.ir.expr import walk as walk_expr
 from streamq.compiler.ir.rewrite import exprs_of
 from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, two_level
 from streamq.compiler.lowering.joins import lower_join
+from streamq.compiler.lowering.moving import TIME
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
 from streamq.compiler.lowering.scans import lower_scan, lower_shed
-from streamq.compiler.lowering.sql import WINDOW, aggregate, quote, to_sql
+from streamq.compiler.lowering.sql import SESSION, WINDOW, aggregate, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
     Lowered,
@@ -46,8 +49,14 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
             return replace(below.over(step), times=frozenset({node.column}))
         case lg.Shed():
             return lower_shed(node, lower(node.input, context), context)
+        case lg.Window() if frames_a_result(node):
+            # The rules for changes stand on these here, and only this one on them.
+            from streamq.compiler.lowering.changes import as_stream
+
+            return _window(node, as_stream(node.input, context), TIME, context)
         case lg.Window():
-            return _window(node, lower(node.input, context), context)
+            below = lower(node.input, context)
+            return _window(node, below, node.input.event_time, context)
         case lg.Aggregate():
             return _aggregate(node, lower(node.input, context), context)
         case lg.Distinct():
@@ -82,10 +91,11 @@ def _project(node: lg.Project, context: LowerContext) -> Lowered:
         return lower_scan(node.input, tuple(n for n, _ in node.items), context)
     below = lower(node.input, context)
     items = tuple((n, to_sql(e, below.columns)) for n, e in node.items)
+    if TIME in below.columns:
+        items = (*items, (TIME, quote(TIME)))
     names = tuple(n for n, _ in items)
-    if below.window:
-        items = (*items, (WINDOW, quote(WINDOW)))
-    renamed = {
+    items = (*items, *((n, quote(n)) for n in below.hidden))
+    renamed = {TIME: TIME} | {
         e.name: n for n, e in reversed(node.items) if isinstance(e, Column)
     }
     stamps = tuple(replace(s, column=renamed.get(s.column, "")) for s in below.stamps)
@@ -94,6 +104,7 @@ def _project(node: lg.Project, context: LowerContext) -> Lowered:
         kept = tuple(renamed.get(p, "") for p in session[0].partition)
         session = (replace(session[0], partition=kept), renamed.get(session[1], ""))
     times = {n for n, e in node.items if isinstance(e, Column) and e.name in below.times}
+    times |= below.times & {TIME}
     step = ph.Select(below.step, items, id=context.step_id(node, "select"), origin=node.origin)
     return replace(
         below.over(step, names), stamps=stamps, session=session,
@@ -133,8 +144,9 @@ def _stands_on_watermark(node: lg.Logical) -> bool:
     return isinstance(node, lg.Watermark)
 
 
-def _window(node: lg.Window, below: Lowered, context: LowerContext) -> Lowered:
-    time = node.input.event_time
+def _window(
+    node: lg.Window, below: Lowered, time: str | None, context: LowerContext
+) -> Lowered:
     match node.spec:
         case lg.Unbounded():
             return below
@@ -143,7 +155,8 @@ def _window(node: lg.Window, below: Lowered, context: LowerContext) -> Lowered:
                 below.step, WINDOW, time, spec.range_ms, spec.slide_ms,
                 id=context.step_id(node, "window"), origin=node.origin,
             )
-            return replace(below.over(step), window=True, times=below.times | {WINDOW})
+            framed = replace(below.over(step), window=True, times=below.times | {WINDOW})
+            return _without(TIME, framed, node, context) if time == TIME else framed
         case lg.Session() as spec if time is not None:
             return replace(below, session=(spec, time))
         case lg.TimeRange() as spec if time is not None:
@@ -158,6 +171,14 @@ def _window(node: lg.Window, below: Lowered, context: LowerContext) -> Lowered:
         case _:
             raise refuse("this window needs the stream's event time", node.origin,
                          "declare WATERMARK FOR on the stream", code="SQ0402")
+
+
+def _without(column: str, below: Lowered, node: lg.Logical, context: LowerContext) -> Lowered:
+    """The rows without a hidden column."""
+    names = tuple(n for n in below.names if n != column)
+    step = ph.Select(below.step, below.passed(names), id=context.step_id(node, "framed"),
+                     origin=node.origin)
+    return replace(below.over(step, names), times=below.times - {column})
 
 
 def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Lowered:
@@ -252,19 +273,21 @@ def _session(
     window = f"named_struct('start', {quote(WINDOW)}.`start`, 'end', " \
         f"{quote(WINDOW)}.`end` + INTERVAL '0.000001' SECOND)"
     step = ph.Select(
-        grouped_step, (*((n, quote(n)) for n in names), (WINDOW, window)),
+        grouped_step, (*((n, quote(n)) for n in names), (WINDOW, window), (SESSION, quote(WINDOW))),
         id=context.step_id(node, "session_end"), origin=node.origin,
     )
-    return Lowered(step, names, window=True, closed="the results of sessions")
+    return Lowered(step, names, window=True, closed="the results of sessions", sessions=True)
 
 
 def warn_groups(node: lg.Aggregate, context: LowerContext) -> None:
-    """Says that the groups are never let go."""
-    if node.keys:
+    """Says that the groups, or the values in them, are never let go."""
+    values = kept_values(node)
+    if node.keys or values:
+        keeps = "GROUP BY keeps every group" if node.keys else f"aggregate keeps{values.removeprefix(' and')}"
         context.warnings.append(Diagnostic(
             code="SQ0901", severity=Severity.WARNING, span=node.origin,
-            message="this GROUP BY keeps every group forever",
-            label="its state grows with the number of groups",
+            message=f"this {keeps} forever",
+            label=f"its state grows with the number of {'groups' if node.keys else 'rows'}",
             help="put a window after the stream, for example [RANGE 1 HOUR SLIDE 1 MINUTE]",
         ))
 
@@ -321,7 +344,10 @@ def _union(node: lg.Union, context: LowerContext) -> Lowered:
     step = ph.UnionAll(steps, id=context.step_id(node, "union"), origin=node.origin)
     times = frozenset(t for b in branches for t in b.times)
     closed = next((b.closed for b in branches if b.closed), "")
-    return Lowered(step, names, window=branches[0].window, times=times, closed=closed)
+    return Lowered(
+        step, names, window=branches[0].window, times=times, closed=closed,
+        sessions=branches[0].sessions,
+    )
 
 
 def _to_stream(node: lg.ToStream, below: Lowered, context: LowerContext) -> Lowered:

@@ -47,6 +47,9 @@ from streamq.stdlib.calls import call_sql
 WINDOW = "__window"
 """The physical column of a time or session window: a struct of start and end."""
 
+SESSION = "__session"
+"""Beside it, Spark's own struct of a session, whose end is a microsecond before the session's."""
+
 
 def quote(name: str) -> str:
     """An identifier in backticks."""

@@ -6,7 +6,7 @@ from dataclasses import field
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.lowering.sql import WINDOW, interval, quote
+from streamq.compiler.lowering.sql import SESSION, WINDOW, interval, quote
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
@@ -26,7 +26,8 @@ class Lowered:
 
     ``session``: the session window that the aggregate above must make, with its event-time column.
     ``times``: the columns that carry Spark's watermark, the window column among them.
-    ``closed``: what the rows are, where Spark cannot group them again.
+    ``closed``: what the rows are, where Spark cannot group them again. ``sessions``: they are results of sessions,
+    with Spark's own window in ``SESSION``.
     """
 
     step: ph.Step
@@ -36,15 +37,21 @@ class Lowered:
     session: tuple[lg.Session, str] | None = None
     times: frozenset[str] = frozenset()
     closed: str = ""
+    sessions: bool = False
 
     @property
     def columns(self) -> frozenset[str]:
         return frozenset(self.names)
 
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The columns of the window, which no query sees."""
+        window = (WINDOW,) if self.window else ()
+        return (*window, SESSION) if self.sessions else window
+
     def passed(self, names: tuple[str, ...]) -> tuple[ph.Named, ...]:
-        """The columns as they are, the window column included."""
-        kept = (*names, WINDOW) if self.window else names
-        return tuple((n, quote(n)) for n in kept)
+        """The columns as they are, those of the window included."""
+        return tuple((n, quote(n)) for n in (*names, *self.hidden))
 
     def over(self, step: ph.Step, names: tuple[str, ...] | None = None) -> Lowered:
         """The same facts about a step above."""
@@ -98,5 +105,8 @@ def one_time(below: Lowered, keep: str | None, node: lg.Logical, context: LowerC
 def refuse_closed(below: Lowered, what: str, node: lg.Logical) -> None:
     """Refuses what groups, above rows whose window Spark no longer takes for a window."""
     if below.closed:
-        raise refuse(f"{what} over {below.closed} cannot be run yet", node.origin,
-                     "send them to a sink, and read them as another stream")
+        raise refuse(
+            f"{what} over {below.closed} cannot be run yet", node.origin,
+            "make them a stream with a window of its own, RSTREAM(…) [TUMBLE 1 HOUR]" if below.sessions
+            else "send them to a sink, and read them as another stream",
+        )

@@ -60,10 +60,11 @@ def _constant(evaluate: Callable[[Row], object]) -> object:
 
 
 def _distinct(items: list[Row]) -> list[Row]:
-    found: dict[object, Row] = {}
+    """Each item once, in order of value: a copy that comes or goes changes nothing."""
+    found: dict[Any, Row] = {}
     for item in items:
         found.setdefault(sort_key(item), item)
-    return list(found.values())
+    return [found[key] for key in sorted(found)]
 
 
 def _plain(fold: Fold) -> Maker:

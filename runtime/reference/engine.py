@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cache
 
-from streamq.compiler.analysis.moving import runs_on_changes
+from streamq.compiler.analysis.moving import read_in_order, runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.passes.assign_watermarks import keeps_state
@@ -60,7 +60,7 @@ class _Evaluation:
         self.memo: dict[int, Facts] = {}
         self.late: dict[str, int] = {}
         self.judges = options.watermark and (keeps_state(query.root) or runs_on_changes(query.root))
-        self.in_order = self.judges and runs_on_changes(query.root)
+        self.in_order = read_in_order(query.root) if self.judges else frozenset()
         self.arrivals: dict[int, list[tuple[int, Fact]]] = {}
         self.clock = Clock(tuple(
             (node.delay_ms * MICROS, [(batch, fact.start) for batch, fact in self._stamped(node)])
@@ -86,7 +86,7 @@ class _Evaluation:
         match node:
             case lg.Scan():
                 return [fact for _, fact in self._arrived(node)]
-            case lg.Watermark() if self.in_order:
+            case lg.Watermark() if id(node) in self.in_order:
                 return [fact for _, fact in self._on_time(node, self._stamped(node), lg.Unbounded())]
             case lg.Watermark():
                 return [fact for _, fact in self._stamped(node)]

@@ -13,9 +13,10 @@ from streamq.runtime.spark.stateful import RESULT, TIME
 from streamq.stdlib.timelines.counts import Counts
 from streamq.stdlib.timelines.folds import Fold
 from streamq.stdlib.timelines.groups import Groups
+from streamq.stdlib.timelines.moments import AtInstant
 from streamq.stdlib.timelines.pairs import Pairs
 from streamq.stdlib.timelines.rows import LastRows
-from streamq.stdlib.timelines.table import CHANGE, State, Table, concat, length
+from streamq.stdlib.timelines.table import CHANGE, State, Table, concat, length, take
 from streamq.stdlib.timelines.timers import next_instant
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Operator(Protocol):
 def make_operator(name: str, params: Mapping[str, Any]) -> Operator:
     """The operator that a physical step names."""
     match name:
+        case "at_instant":
+            return AtInstant()
         case "counts":
             return Counts(**params)
         case "groups":
@@ -58,17 +61,23 @@ def make_operator(name: str, params: Mapping[str, Any]) -> Operator:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """An operator, and the kinds of the values that it takes and gives: ``long``, ``double`` or ``text``."""
+    """An operator, and the kinds of the values that it takes and gives: ``long``, ``double`` or ``text``.
+
+    ``only``: the sign of the changes that are wanted, 1 or -1; 0 for both.
+    """
 
     operator: Operator
     kinds: tuple[str, ...]
     results: tuple[str, ...]
+    only: int = 0
 
     @staticmethod
     def of(
         name: str, params: Mapping[str, Any], kinds: tuple[str, ...], results: tuple[str, ...]
     ) -> Bucket:
-        return Bucket(make_operator(name, params), kinds, results)
+        own = dict(params)
+        only = own.pop("only", 0)
+        return Bucket(make_operator(name, own), kinds, results, only)
 
     def advance(
         self, kept: bytes | None, batches: Iterator[pa.RecordBatch], watermark: int
@@ -95,6 +104,8 @@ class Bucket:
         return {name: batch.column(name).to_numpy(zero_copy_only=False) for name in names}
 
     def _batches(self, changes: Table) -> Iterator[pa.RecordBatch]:
+        if self.only and length(changes):
+            changes = take(changes, changes["sign"] == self.only)
         if not length(changes):
             return
         columns = {TIME: pa.array(changes["at"]).view(pa.timestamp("us", "UTC"))}

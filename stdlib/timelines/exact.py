@@ -16,7 +16,7 @@ from streamq.stdlib.timelines.table import Column, Index
 _BITS = 32
 _MASK = (1 << _BITS) - 1
 _NOISE = 2.0**-98
-"""Below this share of the squares, a difference of squares is what rounding left."""
+"""Below this share of the products, a difference of products is what rounding left."""
 
 
 def sums(values: Column, spans: Spans) -> tuple[Column, Column]:
@@ -40,30 +40,34 @@ def sums(values: Column, spans: Spans) -> tuple[Column, Column]:
     return total, np.where(np.isfinite(total), rest, 0.0)
 
 
-def square(values: Column) -> tuple[Column, Column]:
-    """The squares, and the rests that rounding leaves out."""
+def product(a: Column, b: Column) -> tuple[Column, Column]:
+    """The products, and the rests that rounding leaves out."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        product, rest = _product(values, values)
-    return product, np.where(np.isfinite(product), rest, 0.0)
+        rounded, rest = _product(a, b)
+    return rounded, np.where(np.isfinite(rounded), rest, 0.0)
 
 
-def about_mean(
-    count: Index, total: tuple[Column, Column], squares: tuple[Column, Column]
+def about_means(
+    count: Index,
+    one: tuple[Column, Column],
+    other: tuple[Column, Column],
+    products: tuple[Column, Column],
 ) -> Column:
-    """The sum of the squared distances from the mean, from the count, the sum and the sum of the squares.
+    """The sum of the products of two numbers' distances from their means.
 
-    The sums come with their rests. NaN where one of them is not finite.
+    From the count, the sums of both numbers and the sum of their products, each with its rest. NaN where one of
+    them is not finite. With the same number twice it is the sum of the squared distances.
     """
     n = np.maximum(count, 1).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        product, rest = _product(total[0], total[0])
-        rest = rest + 2 * total[0] * total[1]
-        share = product / n
+        rounded, rest = _product(one[0], other[0])
+        rest = rest + one[0] * other[1] + other[0] * one[1]
+        share = rounded / n
         back, lost = _product(share, n)
-        share_rest = (product - back - lost + rest) / n
-        high, low = _sum(squares[0], -share)
-        distances = high + (low + (squares[1] - share_rest))
-        return np.where(distances <= _NOISE * squares[0], 0.0, distances)
+        share_rest = (rounded - back - lost + rest) / n
+        high, low = _sum(products[0], -share)
+        distances = high + (low + (products[1] - share_rest))
+        return np.where(np.abs(distances) <= _NOISE * np.abs(products[0]), 0.0, distances)
 
 
 def _finite_sums(values: Column, spans: Spans) -> tuple[Column, Column]:

@@ -1,23 +1,32 @@
-"""Aggregates over the stretches of time of groups.
+"""Aggregates over the stretches of time of groups, for which a few numbers can stand for many rows.
 
-Each goes three steps. ``lift``: what every row adds. ``combine``: what the members of each stretch make together,
+Each goes three steps; those in ``members.py`` look at all rows instead. ``lift``: what every row adds. ``combine``: what the members of each stretch make together,
 in the same columns, so that it can stand for them later on. ``finish``: the value. No step depends on the order of
 the rows.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from streamq.dsl.records import dataclass
-from streamq.stdlib.timelines.exact import about_mean, square, sums
-from streamq.stdlib.timelines.spans import Spans, greatest, joined, totals
+from streamq.stdlib.timelines.decimals import halves, mean_text, total_text
+from streamq.stdlib.timelines.exact import sums
+from streamq.stdlib.timelines.spans import Spans, bits, greatest, odd_bits, totals
+from streamq.stdlib.timelines.squares import OF_ONE, OF_TWO, finish_squares, lift_squares
 from streamq.stdlib.timelines.table import Column, Index, Table, length
 
 _EXTREMES = frozenset({"MIN", "MAX", "ANY_VALUE", "FIRST", "LAST", "MIN_BY", "MAX_BY"})
-_MOMENTS = frozenset({"VAR_SAMP", "VAR_POP", "STDDEV_SAMP", "STDDEV_POP"})
+_BITS = frozenset({"BIT_AND", "BIT_OR", "BIT_XOR"})
+_FIXED = _EXTREMES | _BITS | OF_ONE | OF_TWO | {"COUNT", "SUM", "AVG", "BOOL_AND", "BOOL_OR"}
+_OF_MEMBERS = frozenset({
+    "COLLECT_LIST", "LISTAGG", "MODE", "PERCENTILE", "APPROX_PERCENTILE", "APPROX_TOP_K", "MIN_BY_N", "MAX_BY_N",
+    "SKEWNESS", "KURTOSIS",
+})
 
-FOLDS = _EXTREMES | _MOMENTS | {"COUNT", "COUNT_DISTINCT", "SUM", "AVG", "BOOL_AND", "BOOL_OR"}
+FOLDS = _FIXED | _OF_MEMBERS
 """The names of the aggregates."""
 
 
@@ -25,19 +34,24 @@ FOLDS = _EXTREMES | _MOMENTS | {"COUNT", "COUNT_DISTINCT", "SUM", "AVG", "BOOL_A
 class Fold:
     """An aggregate of value columns.
 
-    ``args``: positions of its arguments. COUNT without any counts rows; FIRST and LAST have the value and the
-    timestamp, MIN_BY and MAX_BY the value and what it goes by. ``result``: the kind of the value, 'long', 'double'
-    or 'text'.
+    ``args``: positions of its arguments. COUNT without any counts rows; FIRST and LAST have the value, the
+    timestamp, and maybe what is NULL where a row does not count; MIN_BY and MAX_BY the value and what it goes by. ``result``: the kind of the value, 'long', 'double'
+    or 'text'. ``distinct``: rows with equal arguments count once. ``options``: the constants of the aggregate: how
+    many values for MIN_BY_N, MAX_BY_N and APPROX_TOP_K, shares from 0 to 1 for percentiles, the separator of LISTAGG. SUM and AVG
+    of decimals, which come as whole numbers, have a text as result, and as options the digits after the point: of
+    the values, and of a mean.
     """
 
     name: str
     args: tuple[int, ...]
     result: str
+    distinct: bool = False
+    options: tuple[Any, ...] = ()
 
 
-def supports_growth(fold: Fold) -> bool:
-    """Whether a fixed number of values can stand for all rows seen so far."""
-    return fold.name != "COUNT_DISTINCT"
+def needs_members(fold: Fold) -> bool:
+    """Whether an aggregate looks at all rows, so that no fixed number of values can stand for them."""
+    return fold.distinct or fold.name in _OF_MEMBERS
 
 
 def is_null(table: Table, place: int) -> Column:
@@ -57,21 +71,22 @@ def lift(fold: Fold, table: Table) -> Table:
     match fold.name:
         case "COUNT":
             return counted
-        case "COUNT_DISTINCT":
-            columns = (codes(table[f"v{i}"], is_null(table, i)) for i in fold.args)
-            return counted | {f"code{k}": column for k, column in enumerate(columns)}
         case "BOOL_AND" | "BOOL_OR":
             return counted | {"total": np.where(known, table[f"v{fold.args[0]}"], 0)}
         case "SUM" if fold.result == "long":
             return counted | {"total": np.where(known, table[f"v{fold.args[0]}"], 0)}
+        case "SUM" | "AVG" if fold.result == "text":
+            return counted | halves(np.where(known, table[f"v{fold.args[0]}"], 0))
         case "SUM" | "AVG":
             total, rest = _as_doubles(np.where(known, table[f"v{fold.args[0]}"], 0))
             return counted | {"sum": total, "sum_rest": rest}
-        case name if name in _MOMENTS:
-            values = np.where(known, table[f"v{fold.args[0]}"], 0).astype(np.float64)
-            squares, rest = square(values)
-            counted |= {"sum": values, "sum_rest": np.zeros(len(values))}
-            return counted | {"squares": squares, "squares_rest": rest}
+        case name if name in OF_ONE | OF_TWO:
+            columns = (np.where(known, table[f"v{place}"], 0) for place in fold.args)
+            return counted | lift_squares(*columns)
+        case name if name in _BITS:
+            values = table[f"v{fold.args[0]}"]
+            # What is set in all values is what is not missing in any.
+            return counted | {"bits": np.where(known, ~values if name == "BIT_AND" else values, 0)}
         case name:
             raise ValueError(f"no such aggregate: {name}")
 
@@ -80,16 +95,15 @@ def combine(fold: Fold, parts: Table, spans: Spans) -> Table:
     """What the members of each stretch make together."""
     if fold.name in _EXTREMES:
         return _chosen(fold.name, parts, spans)
-    if fold.name == "COUNT_DISTINCT":
-        known = np.flatnonzero(parts["n"])
-        found = tuple(parts[f"code{k}"][known] for k in range(len(fold.args)))
-        once = joined(found, spans.take(known))
-        return {"n": totals(np.ones(len(once.first), dtype=np.int64), once)}
-    made: Table = {name: totals(parts[name], spans) for name in ("n", "total") if name in parts}
+    made: Table = {}
     twice = Spans(np.tile(spans.first, 2), np.tile(spans.last, 2), spans.size)
-    for name in ("sum", "squares"):
-        if name in parts:
-            both = np.concatenate((parts[name], parts[f"{name}_rest"]))
+    for name, column in parts.items():
+        if name == "bits":
+            made[name] = (odd_bits if fold.name == "BIT_XOR" else bits)(column, spans)
+        elif column.dtype == np.int64:
+            made[name] = totals(column, spans)
+        elif not name.endswith("_rest"):
+            both = np.concatenate((column, parts[f"{name}_rest"]))
             made[name], made[f"{name}_rest"] = sums(both, twice)
     return made
 
@@ -97,27 +111,31 @@ def combine(fold: Fold, parts: Table, spans: Spans) -> Table:
 def finish(fold: Fold, parts: Table) -> tuple[Column, Column]:
     """The values of the aggregate, and where it is NULL; the value there is 0, or None for a text."""
     if fold.name in _EXTREMES:
-        return _typed(fold, parts["value"], (parts["known"] == 0) | (parts["value_null"] != 0))
+        return typed(fold, parts["value"], (parts["known"] == 0) | (parts["value_null"] != 0))
     count = parts["n"]
     empty = count == 0
     match fold.name:
-        case "COUNT" | "COUNT_DISTINCT":
-            return _typed(fold, count, np.zeros(len(count), dtype=bool))
+        case "COUNT":
+            return typed(fold, count, np.zeros(len(count), dtype=bool))
         case "BOOL_AND":
-            return _typed(fold, (parts["total"] == count).astype(np.int64), empty)
+            return typed(fold, (parts["total"] == count).astype(np.int64), empty)
         case "BOOL_OR":
-            return _typed(fold, (parts["total"] > 0).astype(np.int64), empty)
+            return typed(fold, (parts["total"] > 0).astype(np.int64), empty)
+        case "SUM" if fold.result == "text":
+            return typed(fold, total_text(parts, *fold.options), empty)
+        case "AVG" if fold.result == "text":
+            return typed(fold, mean_text(parts, *fold.options), empty)
+        case "BIT_AND":
+            return typed(fold, ~parts["bits"], empty)
+        case "BIT_OR" | "BIT_XOR":
+            return typed(fold, parts["bits"], empty)
         case "SUM":
-            return _typed(fold, parts["total" if fold.result == "long" else "sum"], empty)
+            return typed(fold, parts["total" if fold.result == "long" else "sum"], empty)
         case "AVG":
-            return _typed(fold, parts["sum"] / np.maximum(count, 1), empty)
+            return typed(fold, parts["sum"] / np.maximum(count, 1), empty)
         case name:
-            divisor = count - name.endswith("_SAMP")
-            distances = about_mean(
-                count, (parts["sum"], parts["sum_rest"]), (parts["squares"], parts["squares_rest"])
-            )
-            values = distances / np.maximum(divisor, 1)
-            return _typed(fold, np.sqrt(values) if name.startswith("STD") else values, divisor < 1)
+            values, null = finish_squares(name, parts)
+            return typed(fold, values, null)
 
 
 def codes(column: Column, null: Column) -> Index:
@@ -140,7 +158,10 @@ def _candidates(fold: Fold, table: Table) -> Table:
     if fold.name in ("MIN", "MAX", "ANY_VALUE"):
         return found | {"known": (~null).astype(np.int64)}
     by_null = is_null(table, fold.args[1])
-    known = np.ones(size, dtype=bool) if fold.name in ("FIRST", "LAST") else ~by_null
+    known = ~by_null
+    if fold.name in ("FIRST", "LAST"):
+        # Those that do not count have a NULL as a third argument.
+        known = ~is_null(table, fold.args[2]) if len(fold.args) > 2 else np.ones(size, dtype=bool)
     return found | {
         "known": known.astype(np.int64),
         "by": table[f"v{fold.args[1]}"],
@@ -199,7 +220,7 @@ def _as_doubles(column: Column) -> tuple[Column, Column]:
     return np.ldexp((column >> 32).astype(np.float64), 32), low
 
 
-def _typed(fold: Fold, values: Column, null: Column) -> tuple[Column, Column]:
+def typed(fold: Fold, values: Column, null: Column) -> tuple[Column, Column]:
     """The values in the column type of the result, with -0.0 as 0.0."""
     match fold.result:
         case "long":

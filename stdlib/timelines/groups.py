@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from streamq.dsl.records import dataclass
@@ -13,8 +15,9 @@ from streamq.stdlib.timelines.folds import (
     finish,
     is_null,
     lift,
-    supports_growth,
+    needs_members,
 )
+from streamq.stdlib.timelines.members import different_rows, fold_members
 from streamq.stdlib.timelines.spans import Spans, totals
 from streamq.stdlib.timelines.table import (
     FOREVER,
@@ -35,9 +38,10 @@ class Groups:
 
     ``keys``: positions of the value columns that a group's rows have in common; they come first in its row, the
     aggregates follow. ``whole``: all rows are one group, which has a row from the first one on, even when it is empty.
-    ``grows``: the promise that rows come and never go; then only what the aggregates need of them is kept.
+    ``grows``: the promise that rows come and never go; then only what the aggregates need of them is kept: a few
+    numbers, or for those of ``members.py`` their arguments, of each row or of each that is different.
 
-    Raises ``ValueError`` for an aggregate that is not known or cannot be kept so.
+    Raises ``ValueError`` for an aggregate that is not known.
     """
 
     keys: tuple[int, ...]
@@ -50,8 +54,6 @@ class Groups:
         for fold in self.folds:
             if fold.name not in FOLDS:
                 raise ValueError(f"no such aggregate: {fold.name}")
-            if self.grows and not supports_growth(fold):
-                raise ValueError(f"{fold.name} needs all rows of a group that grows")
 
     def advance(self, state: State, rows: Table, upto: int) -> tuple[State, Table]:
         """The state at ``upto``, and the changes of the groups' rows after ``state.through`` until then.
@@ -72,21 +74,19 @@ class Groups:
         found: Table = {}
         steps = _steps(facts, state.through, upto) if length(facts) else None
         if steps is not None:
-            given, tables["sums"], there = self._rows(steps, kept.get("sums", {}))
+            given, sums, members, there = self._rows(steps, kept)
+            tables["sums"], tables["members"] = sums, members
             tables["results"], found = _changes(steps, kept.get("results", {}), given, there)
         full = {name: table for name, table in tables.items() if length(table)}
         return State(full, max(state.through, upto)), found
 
-    def _rows(self, steps: _Steps, sums: Table) -> tuple[Table, Table, Column]:
+    def _rows(self, steps: _Steps, kept: Mapping[str, Table]) -> tuple[Table, Table, Table, Column]:
         """The row of each stretch, what is kept of groups that grow, and in which stretches there is a row."""
         size = len(steps.at)
+        sums = kept.get("sums", {})
         place = _places(sums["key"], steps.groups) if length(sums) else steps.groups[:0]
         again = np.flatnonzero(place >= 0)
-        spans = steps.spans
-        if len(again):
-            first = np.concatenate((spans.first, steps.starts[again]))
-            last = np.concatenate((spans.last, steps.stops[again]))
-            spans = Spans(first, last, size)
+        spans = steps.spans.and_more(steps.starts[again], steps.stops[again])
         row: Table = {"key": steps.key, "nulls": np.zeros(size, dtype=np.int64)}
         ends: Table = {"key": steps.groups}
         for i, k in enumerate(self.keys):
@@ -94,19 +94,46 @@ class Groups:
             # All zeros are one value, so they are given as one.
             row[f"v{i}"] = values + 0.0 if values.dtype == np.float64 else values
             _mark(row, i, is_null(steps.members, k)[steps.example][steps.group])
+        members, all_spans, left = self._members(steps, kept.get("members", {}))
         for i, fold in enumerate(self.folds):
-            parts = lift(fold, steps.members)
-            if len(again):
-                parts = concat((parts, {n: sums[f"f{i}_{n}"][place[again]] for n in parts}))
-            parts = combine(fold, parts, spans)
-            values, null = finish(fold, parts)
+            if needs_members(fold):
+                values, null = fold_members(fold, members, all_spans)
+            else:
+                parts = lift(fold, steps.members)
+                if len(again):
+                    parts = concat((parts, {n: sums[f"f{i}_{n}"][place[again]] for n in parts}))
+                parts = combine(fold, parts, spans)
+                values, null = finish(fold, parts)
+                ends |= {f"f{i}_{name}": column[steps.stops - 1] for name, column in parts.items()}
             row[f"v{len(self.keys) + i}"] = values
             _mark(row, len(self.keys) + i, null)
-            ends |= {f"f{i}_{name}": column[steps.stops - 1] for name, column in parts.items()}
         if self.grows:
-            return row, _updated(sums, ends), np.ones(size, dtype=bool)
+            return row, _updated(sums, ends), left, np.ones(size, dtype=bool)
         there = totals(np.ones(len(spans.first), dtype=np.int64), spans) > 0
-        return row, {}, there | self.whole
+        return row, {}, {}, there | self.whole
+
+    def _members(self, steps: _Steps, kept: Table) -> tuple[Table, Spans, Table]:
+        """All members of the groups that change, their spans, and what is kept of groups that grow."""
+        looking = [fold for fold in self.folds if needs_members(fold)]
+        if not (self.grows and looking):
+            return steps.members, steps.spans, {}
+        places = sorted({place for fold in looking for place in fold.args})
+        names = ("key", "at", "nulls", *(f"v{place}" for place in places))
+        now = {name: steps.members[name] for name in names}
+        if not length(kept):
+            return now, steps.spans, self._worth_keeping(now, places)
+        place = _places(steps.groups, kept["key"])
+        ours = place >= 0
+        spans = steps.spans.and_more(steps.starts[place[ours]], steps.stops[place[ours]])
+        now = concat((now, take(kept, ours)))
+        left = concat((take(kept, ~ours), self._worth_keeping(now, places)))
+        return now, spans, left
+
+    def _worth_keeping(self, members: Table, places: Sequence[int]) -> Table:
+        """One of equal members, where all aggregates that look at them count it once."""
+        if all(fold.distinct for fold in self.folds if needs_members(fold)):
+            return different_rows(members, places)
+        return members
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ class LastRows:
     Rows of a key are counted from 1 in order of time. Row i comes into the window at the instant of the first
     row whose number is a multiple of ``slide`` and at least i; it goes at that of the first such number that is
     at least i + ``rows``, or when it is ``range_us`` microseconds old. ``ties``: the values ``v<i>`` that put
-    rows of one instant in order, NULL first, NaN last, texts by code point.
+    rows of one instant in order, NULL first, NaN last, texts by code point. ``nets``: where equal rows of a key
+    come and go at one instant, neither is told.
 
     State: ``waiting``, the rows of later instants; ``held``, about ``rows + slide`` rows per key at most, each
     with its ``number`` and the instant at which it ``expires``; ``counts``, the rows so far per key.
@@ -40,6 +41,7 @@ class LastRows:
     slide: int = 1
     range_us: int | None = None
     ties: tuple[int, ...] = ()
+    nets: bool = False
 
     def advance(self, state: State, rows: Table, upto: int) -> tuple[State, Table]:
         """What comes into the windows and what goes in (``state.through``, ``upto``]."""
@@ -60,6 +62,8 @@ class LastRows:
         ))
         may_come = (start == FOREVER) & (enters < leaves)
         keep = (end > upto) & (inside | may_come)
+        if self.nets:
+            changes = _netted(changes)
         # Numbers matter only up to whole slides, so a key without rows at the end of one is as good as new.
         needed = counts["count"] % self.slide != 0
         needed[group[keep]] = True
@@ -151,3 +155,27 @@ def _changes(table: Table, which: Column, at: Index, sign: int) -> Table:
     some = take({n: c for n, c in table.items() if n not in ("number", "expires")}, which)
     none = np.zeros(length(some), dtype=np.int64)
     return {**some, "at": at[which], "sign": none + sign, "end": none + FOREVER, "side": none}
+
+
+def _netted(changes: Table) -> Table:
+    """The changes without those that cancel each other: equal rows of a key that come and go at one instant."""
+    if not length(changes):
+        return changes
+    comes = changes["sign"] > 0
+    # Most rows have no counterpart, which one comparison of numbers tells.
+    mixed = changes["row"] * 31 + changes["at"] + changes["key"] * 17
+    both = np.flatnonzero(np.isin(mixed, np.intersect1d(mixed[comes], mixed[~comes])))
+    if not len(both):
+        return changes
+    order = both[np.lexsort((changes["sign"][both], *(changes[n][both] for n in ("at", "row", "key"))))]
+    same = np.cumsum(firsts(*(changes[n][order] for n in ("key", "row", "at")))) - 1
+    sign = changes["sign"][order]
+    gone = np.bincount(same, sign < 0).astype(np.int64)
+    come = np.bincount(same, sign > 0).astype(np.int64)
+    start = np.flatnonzero(firsts(same))
+    place = np.arange(len(order)) - start[same]
+    # Of each set the rows that go stand first.
+    place[sign > 0] -= gone[same[sign > 0]]
+    keep = np.ones(length(changes), dtype=bool)
+    keep[order] = place >= np.minimum(gone, come)[same]
+    return take(changes, keep)

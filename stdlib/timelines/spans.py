@@ -25,6 +25,19 @@ class Spans:
         """The spans of some members."""
         return Spans(self.first[index], self.last[index], self.size)
 
+    def within(self, start: int, stop: int) -> Spans:
+        """What the spans have of the stretches from ``start`` up to but without ``stop``, which are numbered from 0."""
+        first, last = (np.clip(bound, start, stop) - start for bound in (self.first, self.last))
+        return Spans(first, last, stop - start)
+
+    def and_more(self, first: Index, last: Index) -> Spans:
+        """These spans, and those of more members."""
+        if not len(first):
+            return self
+        return Spans(
+            np.concatenate((self.first, first)), np.concatenate((self.last, last)), self.size
+        )
+
 
 def totals(weights: Index, spans: Spans) -> Index:
     """The sum of the members' whole numbers in each stretch, which wraps around at 64 bits."""
@@ -35,30 +48,51 @@ def totals(weights: Index, spans: Spans) -> Index:
 
 
 def greatest(ranks: Index, spans: Spans) -> Index:
-    """The greatest of the members' ranks (0 or more) in each stretch, -1 where there are no members.
+    """The greatest of the members' ranks (0 or more) in each stretch, -1 where there are no members."""
+    return _united(np.maximum, -1, ranks, spans)
+
+
+def bits(values: Index, spans: Spans) -> Index:
+    """The bits that are set in any of the members' whole numbers in each stretch."""
+    return _united(np.bitwise_or, 0, values, spans)
+
+
+def odd_bits(values: Index, spans: Spans) -> Index:
+    """The bits that are set in an odd number of the members' whole numbers in each stretch."""
+    steps = np.zeros(spans.size + 1, dtype=np.int64)
+    np.bitwise_xor.at(steps, spans.first, values)
+    np.bitwise_xor.at(steps, spans.last, values)
+    return np.bitwise_xor.accumulate(steps[:-1])
+
+
+def _united(unite: np.ufunc, nothing: int, values: Index, spans: Spans) -> Index:
+    """What the members of each stretch make together, where a member may be counted twice.
 
     Each span is the union of two that are as long as a power of two. From the longest such length down, what
     holds over a length is handed to its two halves.
     """
     some = np.flatnonzero(spans.last > spans.first)
-    first, last, ranks = spans.first[some], spans.last[some], ranks[some]
-    found = np.full(spans.size, -1, dtype=np.int64)
+    first, last, values = spans.first[some], spans.last[some], values[some]
+    found = np.full(spans.size, nothing, dtype=np.int64)
     power = np.frexp((last - first).astype(np.float64))[1] - 1
     for k in range(int(power.max(initial=-1)), -1, -1):
         half = 1 << k
         if 2 * half <= spans.size:
-            found[half:] = np.maximum(found[half:], found[:-half])
+            found[half:] = unite(found[half:], found[:-half])
         here = power == k
-        np.maximum.at(found, first[here], ranks[here])
-        np.maximum.at(found, last[here] - half, ranks[here])
+        unite.at(found, first[here], values[here])
+        unite.at(found, last[here] - half, values[here])
     return found
 
 
-def joined(codes: tuple[Index, ...], spans: Spans) -> Spans:
-    """The stretches in which at least one member with the same codes is there, as spans that do not overlap."""
+def joined(codes: tuple[Index, ...], spans: Spans) -> tuple[Index, Spans]:
+    """The stretches in which at least one member with the same codes is there, as spans that do not overlap.
+
+    Gives the position of such a member for each span, and the spans.
+    """
     some = np.flatnonzero(spans.last > spans.first)
     if not len(some):
-        return spans.take(some)
+        return some, spans.take(some)
     first, last = spans.first[some], spans.last[some]
     columns = [code[some] for code in codes]
     order = np.lexsort((first, *columns))
@@ -68,4 +102,4 @@ def joined(codes: tuple[Index, ...], spans: Spans) -> Spans:
     new = np.ones(len(order), dtype=bool)
     new[1:] = starts[1:] > reach[:-1]
     final = np.append(np.flatnonzero(new)[1:] - 1, len(order) - 1)
-    return Spans(first[order][new], (reach - offset)[final], spans.size)
+    return some[order][new], Spans(first[order][new], (reach - offset)[final], spans.size)

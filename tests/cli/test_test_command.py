@@ -131,7 +131,6 @@ def test_filter_and_junit(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
         (["data.yaml"], "neither a folder nor"),
         (["empty"], "holds no tests"),
         (["--filter", "zzz"], "no test has this in its name"),
-        (["--engine", "spark"], "reference evaluator only"),
         (["--junit", "no/such/out.xml"], "cannot write"),
     ],
 )
@@ -142,3 +141,20 @@ def test_wrong_usage(
     (folder / "empty").mkdir()
     assert cli.main(["test", *argv]) == 2
     assert text in capsys.readouterr().err
+
+
+def test_without_java_there_is_no_spark(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from streamq.runtime.spark import fixture_runs
+    from streamq.runtime.spark.java import JavaNotFound
+
+    def no_java(*args: object, **options: object) -> None:
+        raise JavaNotFound(())
+
+    monkeypatch.setattr(fixture_runs, "create_session", no_java)
+    assert cli.main(["test", "--engine", "spark"]) == 3
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "error[SQ0802]" in shown.err
+    assert "Traceback" not in shown.err

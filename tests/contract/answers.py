@@ -29,7 +29,9 @@ def moment(second: float) -> datetime:
 
 
 def plain(value: Any) -> Any:
-    """Timestamps as seconds after the first instant of 2024, all else as it is."""
+    """Timestamps as seconds after the first instant of 2024, also those in arrays; all else as it is."""
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
     if isinstance(value, datetime):
         seconds = (value - START).total_seconds()
         return int(seconds) if seconds == int(seconds) else seconds

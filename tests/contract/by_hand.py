@@ -6,12 +6,13 @@ from tests.contract.case import Case
 from tests.contract.hand_aggregates import AGGREGATES, NESTED
 from tests.contract.hand_input import EQUAL_ROWS, ODD_ROWS
 from tests.contract.hand_joins import JOINS, LOOKUPS
+from tests.contract.hand_lists import LISTS
 from tests.contract.hand_sets import SETS, SUBQUERIES
-from tests.contract.hand_windows import ROW_WINDOWS, TIME_WINDOWS
+from tests.contract.hand_windows import ROW_WINDOWS, TIME_WINDOWS, WINDOWS_OVER_RESULTS
 
 BY_HAND: dict[str, Case] = {
-    **TIME_WINDOWS, **ROW_WINDOWS, **AGGREGATES, **NESTED, **JOINS, **LOOKUPS, **SETS, **SUBQUERIES,
-    **ODD_ROWS, **EQUAL_ROWS,
+    **TIME_WINDOWS, **ROW_WINDOWS, **WINDOWS_OVER_RESULTS, **AGGREGATES, **LISTS, **NESTED, **JOINS, **LOOKUPS,
+    **SETS, **SUBQUERIES, **ODD_ROWS, **EQUAL_ROWS,
 }
 
 MEANINGLESS: dict[str, tuple[str, str]] = {

@@ -167,6 +167,31 @@ JOINS: dict[str, Case] = {
         [(7, "a", 1, 1), (9, "b", 1, 1), (20, "c", 1, 1), (21, "a", 3, 3), (51, "b", 1, 1)],
         REFUSED,
     ),
+    # One key: that of the side that is there.
+    "both sides' rows under one key": relation(
+        "SELECT k, v, w FROM s [RANGE 5 SECONDS] FULL JOIN r [RANGE 10 SECONDS] USING (k)",
+        [
+            (1, "+", "a", 1, None), (2, "-", "a", 1, None), (2, "+", "a", 1, 10),
+            (3, "+", "b", 2, None), (6, "-", "a", 1, 10), (6, "+", "a", None, 10),
+            (7, "-", "a", None, 10), (7, "+", "a", 3, 10), (8, "-", "b", 2, None),
+            (9, "+", "b", None, 20), (12, "-", "a", 3, 10), (12, "+", "a", 5, None),
+            (13, "-", "a", 5, None), (13, "+", "a", 5, 30), (14, "+", "c", 1, None),
+            (15, "+", "a", 5, 30), (17, "-", "a", 5, 30), (19, "-", "b", None, 20),
+            (19, "-", "c", 1, None), (20, "-", "a", 5, 30), (20, "+", "a", None, 30),
+            (20, "+", "q", None, 40), (23, "-", "a", None, 30), (30, "-", "q", None, 40),
+            (45, "+", "b", 9, None), (50, "-", "b", 9, None),
+        ],
+    ),
+    # Windows to 10: a1 b2 a3 with a10 b20; to 20: a5 c1 a5 with a30; to 30: q40; to 50: b9.
+    "both sides' rows of equal windows under one key": stream(
+        "SELECT k, v, w, WINDOW_END FROM s [TUMBLE 10 SECONDS] FULL JOIN r [TUMBLE 10 SECONDS] "
+        "USING (k) WHERE k <> 'z'",
+        [
+            (10, "a", 1, 10, 10), (10, "a", 3, 10, 10), (10, "b", 2, 20, 10), (20, "a", 5, 30, 20),
+            (20, "a", 5, 30, 20), (20, "c", 1, None, 20), (30, "q", None, 40, 30),
+            (50, "b", 9, None, 50),
+        ],
+    ),
 }
 
 LOOKUPS: dict[str, Case] = {

@@ -192,3 +192,47 @@ ROW_WINDOWS: dict[str, Case] = {
         "RSTREAM",
     ),
 }
+
+WINDOWS_OVER_RESULTS: dict[str, Case] = {
+    # Results are stamped 5, 10, 15, 20 and 50: what ends at 20 belongs to [20, 40).
+    "tumbling window over RSTREAM": stream(
+        "SELECT k, SUM(n) AS total FROM (RSTREAM(SELECT k, COUNT(*) AS n FROM s [TUMBLE 5 SECONDS] "
+        "WHERE k <> 'z' GROUP BY k)) [TUMBLE 20 SECONDS] q GROUP BY k",
+        [(20, "a", 3), (20, "b", 1), (20, "c", 1), (40, "a", 1), (60, "b", 1)],
+    ),
+    # Rows leave at 11, 13, 17, 22, 24, 25 and 55.
+    "sliding window over DSTREAM": stream(
+        "SELECT COUNT(*) AS n FROM (DSTREAM(SELECT k, v FROM s [RANGE 10 SECONDS] WHERE k <> 'z')) "
+        "[RANGE 10 SECONDS SLIDE 5 SECONDS] q",
+        [(15, 2), (20, 3), (25, 3), (30, 3), (35, 1), (60, 1), (65, 1)],
+    ),
+    # Rows come at 7, 15 and 45: between the first two is less than the gap.
+    "session over ISTREAM": stream(
+        "SELECT COUNT(*) AS n, MAX(v) AS top FROM (ISTREAM(SELECT k, v FROM s "
+        "[PARTITION BY k ROWS 1 SLIDE 2])) [SESSION 10 SECONDS] q",
+        [(25, 2, 5), (55, 1, 9)],
+    ),
+    # The totals of [0, 20) and of [20, 40), which come at 20 and 40, are both in [0, 60); that of b, at 60, is not.
+    "window over a window over a result": stream(
+        "SELECT COUNT(*) AS n, SUM(total) AS total FROM (RSTREAM(SELECT k, SUM(n) AS total FROM "
+        "(RSTREAM(SELECT k, COUNT(*) AS n FROM s [TUMBLE 5 SECONDS] WHERE k <> 'z' GROUP BY k)) "
+        "[TUMBLE 20 SECONDS] q GROUP BY k)) [TUMBLE 60 SECONDS] o",
+        [(60, 4, 6)],
+    ),
+    # Sessions end at 6, 8 | 12, 19 | 20 | 50: the first two a of one row each, the last of two.
+    "window over sessions": stream(
+        "SELECT COUNT(*) AS n, SUM(n) AS rows FROM RSTREAM(SELECT k, COUNT(*) AS n FROM s "
+        "[SESSION 5 SECONDS PARTITION BY k] GROUP BY k) [TUMBLE 10 SECONDS] AS q",
+        [(10, 2, 2), (20, 2, 2), (30, 1, 2), (60, 1, 1)],
+    ),
+    "sessions that end": stream(
+        "ISTREAM(SELECT k, COUNT(*) AS n FROM s [SESSION 5 SECONDS PARTITION BY k] GROUP BY k)",
+        [(6, "a", 1), (8, "b", 1), (12, "a", 1), (19, "c", 1), (20, "a", 2), (50, "b", 1)],
+    ),
+    # r: a10 [2,7) b20 [9,14) a30 [13,18). Sessions of a end at 6, 12 and 20, that of b at 8.
+    "sessions that end while another row is there": stream(
+        "RSTREAM(SELECT q.k AS k, n, w FROM RSTREAM(SELECT k, COUNT(*) AS n FROM s "
+        "[SESSION 5 SECONDS PARTITION BY k] GROUP BY k) [NOW] AS q JOIN r [RANGE 5 SECONDS] ON q.k = r.k)",
+        [(6, "a", 1, 10)],
+    ),
+}

@@ -102,6 +102,14 @@ FEATURES: dict[str, st.SearchStrategy[str]] = {
         "SELECT {}(m) AS o, COUNT(*) AS n FROM {} q".format,
         st.sampled_from(("MAX", "MIN", "SUM")), sums("s", "v"),
     ),
+    "framed": st.builds(
+        "SELECT k, COUNT(*) AS n, MAX(m) AS o, WINDOW_END FROM ({}({})) {} q GROUP BY k".format,
+        operators,
+        st.builds(
+            "SELECT k, SUM(v) AS m FROM s {} GROUP BY k".format, st.one_of(moving_windows, windows)
+        ),
+        st.one_of(windows, st.just("[SESSION 4 SECONDS PARTITION BY k]")),
+    ),
     "asking": st.builds(
         "SELECT k, v FROM s {} WHERE k {} (SELECT k FROM r {}{})".format, moving_windows,
         st.sampled_from(("IN", "NOT IN")), moving_windows, where(tests_of("", "w")),

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
 from streamq.compiler.driver import compile_program
@@ -21,6 +21,9 @@ from tests.support.streams import at, run_once, write_batches
 
 EXAMPLES = int(os.environ.get("STREAMQ_GENERATED_PROGRAMS", "100"))
 """How many programs one run compares: ``STREAMQ_GENERATED_PROGRAMS=1000`` for a long one."""
+
+PART = 25
+"""Programs of one test; each test draws its own, always the same."""
 
 CLOSED = LAST_SECOND - 5
 """The watermark after the last batch."""
@@ -87,17 +90,21 @@ def is_last(value: Any) -> bool:
     return value == LAST_KEY or (isinstance(value, int) and value >= LAST_SECOND - 100)
 
 
-@pytest.mark.spark
-@settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(sample=samples)
-def test_engines_agree(spark: SparkSession, sample: Sample) -> None:
-    is_stream, expected = by_definition(sample)
-    with TemporaryDirectory() as base:
-        found = on_spark(spark, sample, Path(base), is_stream)
-    assert found == expected, f"{sample.query}: {difference(found, expected)}"
+@pytest.mark.parametrize("part", range(-(-EXAMPLES // PART)))
+def test_engines_agree(spark: SparkSession, part: int) -> None:
+    @seed(part)
+    @settings(
+        max_examples=min(PART, EXAMPLES - part * PART), deadline=None, database=None,
+        phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow],
+    )
+    @given(sample=samples)
+    def agree(sample: Sample) -> None:
+        is_stream, expected = by_definition(sample)
+        with TemporaryDirectory() as base:
+            found = on_spark(spark, sample, Path(base), is_stream)
+        assert found == expected, f"{sample.query}: {difference(found, expected)}"
+
+    agree()
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)

@@ -29,3 +29,10 @@ def test_every_command(tmp_path: Path, request: pytest.FixtureRequest) -> None:
 def test_the_page_on_tests(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     page = read_page(DOCS / "testing.md")
     assert follow(page, tmp_path, spark=False, accept=_accept(request)) == 3
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_page_on_tests_with_spark(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    page = read_page(DOCS / "testing.md")
+    assert follow(page, tmp_path, spark=True, accept=_accept(request)) == 4

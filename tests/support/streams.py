@@ -31,7 +31,9 @@ def at(second: float) -> str:
 
 
 def seconds(value: Any) -> Any:
-    """Timestamps back as seconds after the first instant of 2024, all else as it is."""
+    """Timestamps back as seconds after the first instant of 2024, arrays as tuples, all else as it is."""
+    if isinstance(value, list):
+        return tuple(map(seconds, value))
     if isinstance(value, datetime):
         number = (value - datetime(2024, 1, 1)).total_seconds()
         return int(number) if number == int(number) else number

@@ -26,6 +26,7 @@ GOOD = f"- name: one\n  program: |\n    {STREAM}\n    SELECT a FROM s;\n  stages
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(cases, "CASES", tmp_path)
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     (tmp_path / "plans").mkdir()
     (tmp_path / "errors").mkdir()
     return tmp_path

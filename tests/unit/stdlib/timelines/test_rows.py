@@ -138,6 +138,32 @@ def test_rows_are_in_the_windows_of_the_reference(
             assert told(run(rng, operator, rows, cuts)) == answers, (seed, cuts)
 
 
+@pytest.mark.parametrize("range_ms", [None, 1])
+@pytest.mark.parametrize("slide", [None, 3])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_equal_rows_that_come_and_go_at_one_instant_are_not_told(
+    count: int, slide: int | None, range_ms: int | None
+) -> None:
+    spec = lg.LastRows(count, slide, ("k",), range_ms)
+    range_us = None if range_ms is None else range_ms * MICROS
+    operator = LastRows(count, slide or 1, range_us, TIES, nets=True)
+    cancelled = 0
+    for seed in range(12):
+        rng = random.Random(f"{spec} {seed}")
+        rows = [(at, (key, v % 2 if v else None, None, None)) for at, (key, v, _, _) in random_rows(rng, 2)]
+        both = expected(rows, spec)
+        net: Seen = Counter()
+        for (at, sign, *row), n in both.items():
+            net[at, *row] += sign * n  # type: ignore[operator]
+        answers = Counter({
+            (at, 1 if n > 0 else -1, *row): abs(n) for (at, *row), n in net.items() if n
+        })
+        cancelled += both.total() - answers.total()
+        for cuts in ([LAST], cuts_of(rng)):
+            assert told(run(rng, operator, rows, cuts)) == answers, (seed, cuts)
+    assert cancelled > 0
+
+
 def simple(*stamps: int, key: int = 0) -> list[Stamped]:
     """Rows of one key, numbered from 0 in their second value."""
     return [(at, (key, i, None, None)) for i, at in enumerate(stamps)]

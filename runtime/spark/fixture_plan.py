@@ -1,0 +1,143 @@
+"""The plan of a run as a test runs it: rows from files of the test, nothing shed, the input closed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from streamq.compiler.ir.physical import (
+    ControlRelation,
+    Join,
+    Observe,
+    OptionValue,
+    PhysicalQuery,
+    ScanStream,
+    ScanTable,
+    Select,
+    SinkSpec,
+    Step,
+    UnionAll,
+    Where,
+    WithWatermark,
+    inputs_of,
+)
+from streamq.runtime.reference.values import Instant
+from streamq.runtime.spark.emit import EmitContext, build_frame
+from streamq.runtime.spark.names import quoted
+
+CLOSING_COLUMN = "closing"
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where the Parquet files of a test lie, by stream or table; ``closing`` holds the row that ends the input."""
+
+    sources: Mapping[str, str]
+    closing: str
+
+
+def as_fixture(
+    query: PhysicalQuery, folders: Folders, closing: Instant | None, spark: SparkSession
+) -> PhysicalQuery:
+    """The query over the files of a test, which keeps its rows in memory.
+
+    ``closing``: the instant to which the last row moves the watermarks; that row goes no further.
+    """
+    controls = tuple(_keep_all(control) for control in query.controls)
+    query = replace(
+        query, sink=SinkSpec(None, "memory"), controls=controls,
+        root=_over_files(query.root, folders.sources),
+    )
+    if closing is None:
+        return query
+    closer = _Closer(query, folders.closing, closing, spark)
+    return replace(query, root=closer.closed(query.root))
+
+
+def _keep_all(control: ControlRelation) -> ControlRelation:
+    return replace(control, knobs=tuple(replace(knob, initial=knob.most) for knob in control.knobs))
+
+
+def _over_files(step: Step, folders: Mapping[str, str]) -> Step:
+    """The same steps over other sources; malformed text, which Parquet does not have, is a column of NULL."""
+    match step:
+        case ScanStream(schema=schema, corrupt_column=corrupt):
+            if corrupt is not None and corrupt not in dict(schema):
+                schema = (*schema, (corrupt, "STRING"))
+            return replace(
+                step, connector="file", options=_options(folders[step.stream]), schema=schema,
+                corrupt_column=None,
+            )
+        case ScanTable():
+            options = _options(folders[step.table])
+            return replace(step, connector="file", options=options)
+        case _:
+            return with_inputs(step, tuple(_over_files(below, folders) for below in inputs_of(step)))
+
+
+def _options(folder: str) -> tuple[tuple[str, OptionValue], ...]:
+    return (("path", folder), ("format", "parquet"), ("max_files_per_trigger", 1))
+
+
+def with_inputs(step: Step, inputs: tuple[Step, ...]) -> Step:
+    """The same step over other inputs."""
+    match step:
+        case Join():
+            return replace(step, left=inputs[0], right=inputs[1])
+        case UnionAll():
+            return replace(step, inputs=inputs)
+        case ScanStream() | ScanTable():
+            return step
+        case _:
+            return replace(step, input=inputs[0])  # type: ignore[call-arg]
+
+
+@dataclass(slots=True)
+class _Closer:
+    """Lets a last row move every watermark of a query, and keeps it from all that is above."""
+
+    query: PhysicalQuery
+    folder: str
+    at: Instant
+    spark: SparkSession
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def closed(self, step: Step) -> Step:
+        step = with_inputs(step, tuple(self.closed(below) for below in inputs_of(step)))
+        return self._closed_mark(step) if isinstance(step, WithWatermark) else step
+
+    def _closed_mark(self, mark: WithWatermark) -> Step:
+        """Spark moves tests that do not ask for the event time below a watermark, but not below an Observe."""
+        name = f"closing{next(self._numbers)}"
+        below = replace(self.query, root=mark.input)
+        schema = build_frame(below, EmitContext(self.spark)).schema
+        last: Step = ScanStream(
+            stream=name, connector="file", schema=((CLOSING_COLUMN, "TIMESTAMP"),),
+            options=_options(self.folder), id=name,
+        )
+        items = tuple(
+            (f.name, CLOSING_COLUMN if f.name == mark.column else f"CAST(NULL AS {_sql(f.dataType)})")
+            for f in schema.fields
+        )
+        both = UnionAll((mark.input, Select(last, items, id=name)), id=name)
+        marked = replace(mark, input=both)
+        test = f"coalesce({quoted(mark.column)} < timestamp_micros({self.at}), true)"
+        return Observe(Where(marked, test, id=name), name, (("rows", "count(1)"),), id=name)
+
+
+def _sql(data_type: DataType) -> str:
+    """A type in Spark SQL, with the names of its fields quoted."""
+    match data_type:
+        case ArrayType():
+            return f"ARRAY<{_sql(data_type.elementType)}>"
+        case MapType():
+            return f"MAP<{_sql(data_type.keyType)}, {_sql(data_type.valueType)}>"
+        case StructType():
+            fields = (f"{quoted(f.name)}: {_sql(f.dataType)}" for f in data_type.fields)
+            return f"STRUCT<{', '.join(fields)}>"
+        case _:
+            return data_type.simpleString()
