@@ -112,7 +112,8 @@ class RunReport:
     """How a run ended: ``finished``, ``duration``, ``limit``, ``signal`` or ``failed``.
 
     ``seconds`` counts from the start of the queries, without the start of Spark. ``memory`` holds
-    the rows of memory sinks by query, batch after batch.
+    the rows of memory sinks by query, batch after batch. ``unfinished``: the queries that had to be
+    stopped, as they had not ended by themselves.
     """
 
     ended_by: str
@@ -120,6 +121,7 @@ class RunReport:
     totals: tuple[QueryTotals, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     memory: Mapping[str, tuple[ResultRows, ...]] = field(default_factory=dict)
+    unfinished: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:

@@ -32,14 +32,18 @@ def frames_a_result(node: lg.Logical) -> bool:
 def read_in_order(root: lg.Logical) -> frozenset[int]:
     """The identities of the watermarks below which each row is late by its own stamp, and not by its window's end."""
     found: set[int] = set()
-    stack = [(root, False)]
+    seen: set[tuple[int, bool]] = set()
+    stack = [(root, runs_on_changes(root))]
     while stack:
-        node, below_changes = stack.pop()
-        if not below_changes or frames_a_result(node) or node.change is lg.Change.FINAL:
-            below_changes = runs_on_changes(node.inputs[0] if frames_a_result(node) else node)
-        if below_changes and isinstance(node, lg.Watermark):
-            found.add(id(node))
-        stack.extend((below, below_changes) for below in node.inputs)
+        node, on_changes = stack.pop()
+        if on_changes and node.change is lg.Change.FINAL:
+            on_changes = runs_on_changes(node)
+        if (id(node), on_changes) not in seen:
+            seen.add((id(node), on_changes))
+            if on_changes and isinstance(node, lg.Watermark):
+                found.add(id(node))
+            below = on_changes or frames_a_result(node)
+            stack.extend((input_, below) for input_ in node.inputs)
     return frozenset(found)
 
 
@@ -61,7 +65,7 @@ def _updates(root: lg.Logical) -> bool:
     live = [n for n in walk(root) if n.change is not lg.Change.STATIC]
     grouped = [
         n for n in live
-        if isinstance(n, lg.Aggregate | lg.Sort)
+        if isinstance(n, lg.Aggregate | lg.Sort) or frames_a_result(n)
         or (isinstance(n, lg.Distinct) and n.window is not None)
         or (isinstance(n, lg.Window) and isinstance(n.spec, lg.LastRows))
     ]
@@ -111,7 +115,8 @@ def _joins_changes(node: lg.Join) -> bool:
         return node.left.window != node.right.window or left is not right
     ranged = all(isinstance(i.window, lg.TimeRange) for i in node.inputs)
     outer = node.kind not in (JoinKind.INNER, JoinKind.CROSS)
-    return not key_pairs(node) or (outer and not ranged)
+    # Spark tells a row of an outer join once, at the end, and a row without a counterpart may have had none before.
+    return not key_pairs(node) or (outer and (node.anti or not ranged))
 
 
 def key_pairs(node: lg.Join) -> tuple[Op, ...]:

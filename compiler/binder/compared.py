@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from streamq.compiler.binder.arithmetic import comparison_type
 from streamq.compiler.binder.catalog import identity
+from streamq.compiler.binder.context import is_unknown
 from streamq.compiler.binder.correlation import (
     Correlated,
+    Equality,
+    beside,
     divide,
     equal_keys,
     equalities,
@@ -19,7 +23,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import AggCall, Column, Expr
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import BIGINT, BOOLEAN
 from streamq.stdlib.functions import FUNCTIONS
@@ -33,7 +37,10 @@ EXTREMES = {">": ("MIN",), ">=": ("MIN",), "<": ("MAX",), "<=": ("MAX",), "<>": 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A value and the column of a query that it is compared with, and what else must hold for both rows."""
+    """A value and the column of a query that it is compared with, and what else must hold for both rows.
+
+    The column has the type in which both are compared: other values may be equal in it.
+    """
 
     operand: Expr
     inner: lg.Logical
@@ -53,12 +60,12 @@ def compare_with(
     if select is not None and select.from_ is not None:
         parts = divide(select, bind_from(select.from_, env), binder.scope)
         refuse_outside(parts, binder.scope, (*(i.expr for i in select.items), *parts.groups))
-    pairs: tuple[tuple[ast.Expr, ast.Expr], ...] = ()
+    pairs: tuple[Equality, ...] = ()
     if parts is None:
         inner = env.bind_query(query, env)
     else:
-        pairs = equalities(parts, binder.scope)
-        inner = env.bind_block(parts.select, env, parts.bound, tuple(ours for ours, _ in pairs))
+        pairs = equalities(parts, binder)
+        inner = env.bind_block(parts.select, env, parts.bound, beside(pairs))
     shown = len(inner.schema) - len(pairs)
     if shown != 1:
         raise Abort(Diagnostic(
@@ -75,7 +82,13 @@ def compare_with(
     inner = renamed(inner, span, env)
     field, *keys = inner.schema
     column = Column(name=field.name, type=field.type, nullable=field.nullable, origin=query.span)
-    return Compared(binder.bind(operand), inner, column, equal_keys(keys, pairs, binder))
+    bound = binder.bind(operand)
+    common = None if is_unknown(bound, column) else comparison_type(bound.type, column.type)
+    if common is not None and common != column.type:
+        items = ((column.name, binder.coerce(column, common)), *identity(tuple(keys)))
+        inner = lg.Project(inner, items, owner=env.owner, origin=span)
+        column = replace(column, type=common)
+    return Compared(bound, inner, column, equal_keys(keys, pairs, binder))
 
 
 def _is_one_group(parts: Correlated | None, inner: lg.Logical) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from streamq.compiler.binder.expressions import ExpressionBinder
-from streamq.compiler.binder.relations import Environment, reject_aggregates
+from streamq.compiler.binder.relations import Beside, Environment, reject_aggregates
 from streamq.compiler.binder.scope import Scope
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr
@@ -13,6 +13,7 @@ from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.printer import children
 from streamq.dsl.records import dataclass, replace
+from streamq.dsl.source import Span
 from streamq.stdlib.functions import lookup
 from streamq.stdlib.registry import Kind
 
@@ -40,6 +41,15 @@ class Correlated:
             if not (isinstance(key, ast.Name) and key.parts[0].text.casefold() in aliases)
         )
         return keys if self.select.having is None else (*keys, self.select.having)
+
+
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """A value of the subquery that is to be equal to one of the row outside, which is bound."""
+
+    ours: ast.Expr
+    theirs: Expr
+    span: Span
 
 
 def plain_select(query: ast.Query) -> ast.Select | None:
@@ -77,9 +87,9 @@ def refuse_outside(parts: Correlated, outer: Scope, nodes: Iterable[ast.Expr]) -
             ))
 
 
-def equalities(parts: Correlated, outer: Scope) -> tuple[tuple[ast.Expr, ast.Expr], ...]:
-    """The conditions as pairs of equal values, of the subquery and of the row outside; refuses all others."""
-    inner = parts.bound[1]
+def equalities(parts: Correlated, binder: ExpressionBinder) -> tuple[Equality, ...]:
+    """The conditions as pairs of equal values; refuses all others. ``binder``: that of the row outside."""
+    inner, outer = parts.bound[1], binder.scope
     found = []
     for condition in parts.between:
         sides = (
@@ -98,26 +108,43 @@ def equalities(parts: Correlated, outer: Scope) -> tuple[tuple[ast.Expr, ast.Exp
                 label="not its value = a value of the row outside",
                 help="join the two in FROM, and group the pairs",
             ))
-        found.append(pair)
+        ours, theirs = pair
+        bound = binder.bind(theirs)
+        reject_aggregates(bound, "WHERE", binder.context)
+        found.append(Equality(ours, bound, theirs.span))
     return tuple(found)
 
 
+def beside(pairs: Iterable[Equality]) -> tuple[Beside, ...]:
+    """The subquery's side of each pair, which its rows carry as values of the common type."""
+    return tuple((pair.ours, pair.theirs.type) for pair in pairs)
+
+
 def equal_keys(
-    keys: Sequence[lg.Field], pairs: Sequence[tuple[ast.Expr, ast.Expr]], binder: ExpressionBinder
+    keys: Sequence[lg.Field], pairs: Sequence[Equality], binder: ExpressionBinder
 ) -> tuple[Expr, ...]:
     """The conditions again, over the columns that hold the subquery's side of each."""
     tests = []
-    for key, (_, theirs) in zip(keys, pairs, strict=True):
-        column = Column(name=key.name, type=key.type, nullable=key.nullable, origin=theirs.span)
-        bound = binder.bind(theirs)
-        reject_aggregates(bound, "WHERE", binder.context)
-        tests.append(binder.compare("=", bound, column, theirs.span))
+    for key, pair in zip(keys, pairs, strict=True):
+        column = Column(name=key.name, type=key.type, nullable=key.nullable, origin=pair.span)
+        tests.append(binder.compare("=", pair.theirs, column, pair.span))
     return tuple(tests)
 
 
 def names_outside(node: ast.Node, inner: Scope, outer: Scope) -> Iterator[ast.Name]:
     """The names that the subquery does not know and the row outside does."""
     return (n for n in _names(node) if not inner.knows(n) and outer.knows(n))
+
+
+def nested(inner: Scope, outer: Scope) -> Scope:
+    """The inner query's columns before those of the row outside."""
+    taken = {e.alias.casefold() for e in inner.entries}
+    known = frozenset(n.casefold() for e in inner.entries for n, _ in e.columns)
+    beyond = (
+        replace(e, hidden=e.hidden | known) for e in outer.entries
+        if not (e.alias and e.alias.casefold() in taken)
+    )
+    return Scope((*inner.entries, *beyond))
 
 
 def conjuncts(node: ast.Expr) -> Iterable[ast.Expr]:

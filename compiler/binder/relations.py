@@ -16,8 +16,11 @@ from streamq.dsl import ast
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Abort, Diagnostic, Label, did_you_mean
 from streamq.dsl.records import dataclass, replace
-from streamq.dsl.types import BOOLEAN, common_type, with_article
+from streamq.dsl.types import BOOLEAN, Type, common_type, with_article
 from streamq.stdlib.functions import FUNCTIONS
+
+Beside = tuple[ast.Expr, Type]
+"""An expression that the rows of a block carry, and the type of what it is compared with."""
 
 MAX_OPEN_VIEWS = 100
 """Views that read views, so many levels deep: far more than anyone writes."""
@@ -45,16 +48,22 @@ class Environment:
     bind_query: Callable[[ast.Query, Environment], lg.Logical]
     bind_view: Callable[[ast.CreateView, Environment], lg.Logical]
     bind_block: Callable[
-        [ast.Select, Environment, tuple[lg.Logical, Scope], tuple[ast.Expr, ...]], lg.Logical
+        [ast.Select, Environment, tuple[lg.Logical, Scope], tuple[Beside, ...]], lg.Logical
     ]
     owner: str
     ctes: dict[str, BoundCte] = field(default_factory=dict)
     view_plans: dict[str, lg.Logical | Diagnostic] = field(default_factory=dict)
     open_views: tuple[str, ...] = ()
+    outside: Scope | None = None
+    """What the row outside of a subquery is called, for those who look for it in vain."""
 
     def inner(self, owner: str, ctes: dict[str, BoundCte]) -> Environment:
         """The same program seen from another query or view."""
         return replace(self, owner=owner, ctes=ctes)
+
+    def inside(self, scope: Scope) -> Environment:
+        """The same program seen from a subquery of a row."""
+        return replace(self, outside=scope)
 
 
 def bind_from(item: ast.FromItem, env: Environment) -> tuple[lg.Logical, Scope]:
@@ -70,7 +79,7 @@ def bind_from(item: ast.FromItem, env: Environment) -> tuple[lg.Logical, Scope]:
                 labels=(Label(first.span, "the first one"),),
                 help="give one of them another name with AS",
             ))
-    return plan, Scope(tuple(entries))
+    return plan, Scope(tuple(entries), env.outside)
 
 
 def _bind_item(
@@ -138,6 +147,7 @@ def view_plan(fold: str, name: ast.Ident, env: Environment) -> lg.Logical:
             ))
         view = env.catalog.views[fold]
         inner = env.inner(view.name.text, {})
+        inner.outside = None
         inner.open_views = (*env.open_views, fold)
         try:
             env.view_plans[fold] = env.bind_view(view, inner)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from streamq.compiler.binder.context import is_unknown, unknown
 from streamq.compiler.binder.correlation import (
     Correlated,
+    beside,
     divide,
     equal_keys,
     equalities,
@@ -24,7 +25,7 @@ from streamq.compiler.binder.correlation import (
 )
 from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.relations import Environment, bind_from
-from streamq.compiler.binder.semi_joins import renamed
+from streamq.compiler.binder.semi_joins import PREFIX, refuse_table, renamed
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr
@@ -46,6 +47,10 @@ class Value:
     joins: tuple[tuple[lg.Logical, Expr | None], ...]
     expr: Expr
     span: Span
+
+    @property
+    def tests(self) -> tuple[Expr, ...]:
+        return tuple(test for _, test in self.joins if test is not None)
 
     @property
     def columns(self) -> frozenset[str]:
@@ -73,6 +78,7 @@ def join_value(plan: lg.Logical, value: Value, env: Environment) -> lg.Logical:
     """The rows with the value beside them."""
     for inner, test in value.joins:
         if test is None or not is_unknown(test):
+            refuse_table(plan, inner, value.span)
             plan = lg.Join(
                 plan, inner, JoinKind.LEFT, test, owner=env.owner, origin=value.span
             )
@@ -93,11 +99,11 @@ def value_of_group(
     node: ast.ScalarQuery, parts: Correlated, binder: ExpressionBinder, env: Environment
 ) -> Value:
     """A subquery that compares with the row outside: one group for each value that it can be compared with."""
-    pairs = equalities(parts, binder.scope)
+    pairs = equalities(parts, binder)
     if parts.select.group_by:
         raise _many_rows(node)
     select = _having_as_value(parts.select)
-    grouped = env.bind_block(select, env, parts.bound, tuple(ours for ours, _ in pairs))
+    grouped = env.bind_block(select, env, parts.bound, beside(pairs))
     _one_column(node, grouped.schema[: len(grouped.schema) - len(pairs)])
     named = renamed(grouped, node.span, env)
     field, *keys = named.schema
@@ -182,13 +188,15 @@ def _many_rows(node: ast.ScalarQuery) -> Abort:
 
 
 def _gives_one_row(node: lg.Logical) -> bool:
+    """True for one row or none; what subqueries put beside a row never makes two of it."""
     stack = [node]
     while stack:
         top = stack.pop()
         if isinstance(top, lg.Project | lg.Filter | lg.Distinct):
             stack.append(top.input)
         elif isinstance(top, lg.Join) and top.kind in (JoinKind.INNER, JoinKind.LEFT):
-            stack.extend(top.inputs)
+            asked = all(f.name.startswith(PREFIX) for f in top.right.schema)
+            stack.extend(top.inputs[:1] if asked else top.inputs)
         elif not isinstance(top, lg.Aggregate) or top.keys:
             return False
     return True

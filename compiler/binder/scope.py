@@ -29,6 +29,8 @@ class Scope:
     """The FROM items of a block, in order."""
 
     entries: tuple[Entry, ...]
+    outside: Scope | None = None
+    """That of the row outside of a subquery, which its names do not reach."""
 
     def resolve(self, name: Name, context: BindContext) -> Expr:
         """The column a name stands for; reports unknown and ambiguous ones."""
@@ -66,6 +68,13 @@ class Scope:
         fold = name.casefold()
         spelled = (n for e in self.entries for n, _ in e.columns if n.casefold() == fold)
         return next(spelled, name)
+
+    def first_alias(self, column: str) -> str:
+        """The first input with such a column, by its name."""
+        fold = column.casefold()
+        return next(
+            (e.alias for e in self.entries for n, _ in e.columns if e.alias and n.casefold() == fold), ""
+        )
 
     def entry(self, alias: str) -> Entry | None:
         fold = alias.casefold()
@@ -124,6 +133,16 @@ class Scope:
 
     def _unknown(self, name: Name, context: BindContext) -> Expr:
         text = ".".join(p.text for p in name.parts)
+        around = self.outside
+        while around is not None:
+            if around.knows(name):
+                return context.error(
+                    "SQ0501", f"`{text}` of the row outside cannot be read here yet", name.span,
+                    label="inside a subquery",
+                    help="read it in the WHERE of a query without WITH, set operators, ORDER BY and "
+                    "LIMIT, of the row directly outside",
+                )
+            around = around.outside
         known = [n for e in self.entries for n, _ in e.columns]
         known += [e.alias for e in self.entries]
         known += [f"{e.alias}.{n}" for e in self.entries for n, _ in e.columns]

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field
 
-from streamq.compiler.binder.context import RESERVED_PREFIX, BindContext, is_unknown, unknown
+from streamq.compiler.binder.arithmetic import comparison_type
+from streamq.compiler.binder.context import (
+    RESERVED_PREFIX,
+    UNKNOWN,
+    BindContext,
+    is_unknown,
+    unknown,
+)
 from streamq.compiler.binder.correlation import BoundFrom
 from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.groups import Groups, unique_name
-from streamq.compiler.binder.relations import Environment, bind_from, reject_aggregates
+from streamq.compiler.binder.relations import Beside, Environment, bind_from, reject_aggregates
 from streamq.compiler.binder.scalars import Value, join_value
 from streamq.compiler.binder.scope import Scope
 from streamq.compiler.binder.subqueries import bind_where
@@ -96,7 +103,7 @@ class Block:
 
 
 def bind_block(
-    node: ast.Select, env: Environment, bound: BoundFrom, more: tuple[ast.Expr, ...]
+    node: ast.Select, env: Environment, bound: BoundFrom, more: tuple[Beside, ...]
 ) -> lg.Logical:
     """A SELECT whose FROM is bound already: its columns, and more, by which it is grouped if it is at all."""
     return bind_select(node, env, bound, more).project()
@@ -104,11 +111,12 @@ def bind_block(
 
 def bind_select(
     node: ast.Select, env: Environment, bound: BoundFrom | None = None,
-    more: tuple[ast.Expr, ...] = (),
+    more: tuple[Beside, ...] = (),
 ) -> Block:
     """Binds one SELECT; raises ``Abort`` only where its inputs are unknown.
 
-    ``bound``: its FROM, where that is bound already. ``more``: what every row carries beside its columns.
+    ``bound``: its FROM, where that is bound already. ``more``: what every row carries beside its columns,
+    as values of the type in which they are compared.
     """
     if node.from_ is None:
         raise Abort(Diagnostic(
@@ -124,7 +132,7 @@ def bind_select(
     binder = replace(plain, scalars={span: value.expr for span, value in values.items()})
     items = _bind_items(node, binder, scope)
     block = Block(plan, plain, items, env.owner, node.span, values=tuple(values.values()))
-    block.hidden = [(f"__by{i}", plain.bind(e), e.span) for i, e in enumerate(more)]
+    block.hidden = [(f"__by{i}", _carried(plain, e), e[0].span) for i, e in enumerate(more)]
     if node.distinct is ast.Distinct.APPROX:
         env.context.error(
             "SQ0501", "APPROX DISTINCT cannot be run yet", node.span, help="use DISTINCT"
@@ -133,8 +141,11 @@ def bind_select(
     having = None if node.having is None else binder.bind_condition(node.having, "HAVING")
     grouped = bool(node.group_by) or any(
         isinstance(part, ir.AggCall)
-        for bound in [e for _, e, _ in items] + ([] if having is None else [having])
-        for part in ir.walk(bound)
+        for read in (
+            *(e for _, e, _ in items), *(() if having is None else (having,)),
+            *(test for value in block.values for test in value.tests),
+        )
+        for part in ir.walk(read)
     )
     if grouped:
         _group(node, block, having, env)
@@ -148,6 +159,14 @@ def bind_select(
     names = distinct_names([(name, span) for name, _, span in block.items], env.context)
     block.items = [(n, e, s) for n, (_, e, s) in zip(names, block.items, strict=True)]
     return block
+
+
+def _carried(binder: ExpressionBinder, beside: Beside) -> Expr:
+    """The value that a row carries: different ones may become equal in the type of what they meet."""
+    node, other = beside
+    bound = binder.bind(node)
+    common = None if UNKNOWN in (bound.type, other) else comparison_type(bound.type, other)
+    return bound if common is None else binder.coerce(bound, common)
 
 
 def _bind_items(node: ast.Select, binder: ExpressionBinder, scope: Scope) -> list[Item]:
@@ -180,6 +199,8 @@ def _expand(star: ast.Star, scope: Scope, context: BindContext, taken: set[str])
     items: list[Item] = []
     for name, f in scope.expand(star.qualifier, context):
         alias, dot, _ = f.name.rpartition(".")
+        if alias.startswith(RESERVED_PREFIX):
+            alias = scope.first_alias(name)
         folded = {t.casefold() for t in taken}
         shown = f"{alias}_{name}" if dot and name.casefold() in folded else name
         taken = taken | {shown}
@@ -243,9 +264,12 @@ def _group(node: ast.Select, block: Block, having: Expr | None, env: Environment
     rewritten = None if having is None else groups.rewrite(having, "HAVING")
     block.groups = groups
     inside = frozenset[str]().union(*map(ir.columns_of, groups.aggregates))
-    block.plan = _with_values(block.plan, (v for v in block.values if v.columns & inside), env)
+    below = [v for v in block.values if v.columns & inside]
+    for test in (test for value in below for test in value.tests):
+        reject_aggregates(test, "an aggregate", env.context)
+    block.plan = _with_values(block.plan, below, env)
     _close_groups(block, [
-        v.rewritten(lambda test: groups.rewrite(test, "a subquery"))
+        v.rewritten(lambda test: groups.rewrite(_stamp(test, time, env.context), "a subquery"))
         for v in block.values if not v.columns & inside
     ], rewritten, env)
 

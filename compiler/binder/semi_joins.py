@@ -13,11 +13,13 @@ from streamq.dsl.source import Span
 from streamq.dsl.types import BOOLEAN
 
 MARK = "there"
+PREFIX = "__q"
+"""Begins the names of all columns of subqueries that are conditions or values."""
 
 
 def prefix(span: Span) -> str:
     """Stands before the columns of the subquery at a place."""
-    return f"__q{span.start}"
+    return f"{PREFIX}{span.start}"
 
 
 def renamed(plan: lg.Logical, span: Span, env: Environment) -> lg.Logical:
@@ -55,12 +57,25 @@ def misses(
         inner, (*identity(inner.schema), (name, constant(True, span))), owner=env.owner, origin=span
     )
     joined = lg.Join(
-        plan, marked, JoinKind.LEFT, test or constant(True, span), owner=env.owner, origin=span
+        plan, marked, JoinKind.LEFT, test or constant(True, span), anti=True, owner=env.owner,
+        origin=span,
     )
     mark = Column(name=name, type=BOOLEAN, origin=span)
     alone = ir.IsNull(operand=mark, type=BOOLEAN, nullable=False, origin=span)
     left = lg.Filter(joined, alone, owner=env.owner, origin=span)
     return as_before(left, plan, env, span)
+
+
+def refuse_table(plan: lg.Logical, inner: lg.Logical, span: Span) -> None:
+    """Refuses to ask of a table's rows what a stream may yet give."""
+    if plan.change is lg.Change.STATIC and inner.change is not lg.Change.STATIC:
+        raise Abort(Diagnostic(
+            code="SQ0502", span=span,
+            message="this asks a stream about every row of a table, and the answer is never certain",
+            label="a stream inside, a table outside",
+            help="put the stream outside and the table inside, or keep only the rows with an equal "
+            "one: IN, or EXISTS with `=`",
+        ))
 
 
 def while_any(
@@ -71,6 +86,7 @@ def while_any(
     something = lg.Project(inner, items, owner=env.owner, origin=span)
     if not negated:
         return meets(plan, something, None, env, span)
+    refuse_table(plan, inner, span)
     return misses(plan, lg.Distinct(something, owner=env.owner, origin=span), None, env, span)
 
 
@@ -78,6 +94,7 @@ def not_missing(
     plan: lg.Logical, inner: lg.Logical, test: Expr | None, env: Environment, span: Span
 ) -> lg.Logical:
     """The rows with a counterpart by any test: all but those without one."""
+    refuse_table(plan, inner, span)
     if lg.Change.FINAL in (plan.change, inner.change) or inner.change is lg.Change.STATIC:
         raise Abort(Diagnostic(
             code="SQ0501", span=span,

@@ -9,7 +9,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import AggCall, Column, Expr, IsNull, Literal, Op, conjunction
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.dsl.types import BOOLEAN, INT
+from streamq.dsl.types import BOOLEAN, INT, holds_map, with_article
 from streamq.stdlib.functions import FUNCTIONS
 
 MARK = "__side"
@@ -80,6 +80,13 @@ def _with_table(sides: tuple[lg.Logical, ...], node: ast.SetOp, env: Environment
             message="EXCEPT of a table and a stream cannot be run yet",
             help="only the rows of the stream can come and go: put the stream first",
         ))
+    for f in left.schema:
+        if holds_map(f.type):
+            raise Abort(Diagnostic(
+                code="SQ0502", span=node.span,
+                message=f"{node.op} cannot compare `{f.name}`, which is {with_article(f.type)}",
+                help="select single entries of the map",
+            ))
     table = renamed(right, node.span, env)
     tests = []
     for ours, theirs in zip(left.schema, table.schema, strict=True):

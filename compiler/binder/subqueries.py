@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from streamq.compiler.binder.catalog import identity
 from streamq.compiler.binder.compared import (
     OPPOSITE,
@@ -24,11 +26,13 @@ from streamq.compiler.binder.compared import (
 from streamq.compiler.binder.context import is_unknown
 from streamq.compiler.binder.correlation import (
     Correlated,
+    beside,
     conjuncts,
     divide,
     equal_keys,
     equalities,
     has_aggregate,
+    nested,
     plain_select,
     refuse_outside,
 )
@@ -43,10 +47,11 @@ from streamq.compiler.binder.semi_joins import (
     misses,
     not_missing,
     prefix,
+    refuse_table,
     renamed,
     while_any,
 )
-from streamq.compiler.binder.values import bind_values
+from streamq.compiler.binder.values import bind_unread, bind_values
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr
@@ -75,6 +80,7 @@ def bind_where(
         plain = [where]
     for test in plain:
         plan = _bind_test(test, plan, binder, env)
+    env = env.inside(binder.scope)
     for question, negated in asked:
         match question:
             case ast.InQuery():
@@ -91,10 +97,13 @@ def _bind_test(
 ) -> lg.Logical:
     """The rows that pass a test of their own values and of those of subqueries."""
     before, known = plan, dict[Span, Expr]()
-    for value in bind_values((test,), binder, env).values():
+    values = bind_values((test,), binder, env).values()
+    for value in values:
         plan, known[value.span] = join_value(plan, value, env), value.expr
     predicate = replace(binder, scalars=known).bind_condition(test, "WHERE")
-    reject_aggregates(predicate, "WHERE", env.context)
+    for read in (predicate, *(test for value in values for test in value.tests)):
+        if reject_aggregates(read, "WHERE", env.context):
+            break
     plan = lg.Filter(plan, predicate, owner=env.owner, origin=test.span)
     return as_before(plan, before, env, test.span) if known else plan
 
@@ -121,8 +130,10 @@ def _bind_quantified(
     if (op, every) in (("=", False), ("<>", True)):
         return _bind_in(as_in, every, plan, binder, env)
     found = compare_with(node.operand, node.query, node.span, binder, env)
+    reject_aggregates(found.operand, "WHERE", env.context)
     if is_unknown(found.operand, *found.tests):
         return plan
+    refuse_table(plan, found.inner, node.span)
     if every:
         fails = binder.compare(OPPOSITE[op], found.operand, found.column, node.span)
         return plan if is_unknown(fails) else misses(
@@ -147,6 +158,7 @@ def _bind_in(
     node: ast.InQuery, negated: bool, plan: lg.Logical, binder: ExpressionBinder, env: Environment
 ) -> lg.Logical:
     found = compare_with(node.operand, node.query, node.span, binder, env)
+    reject_aggregates(found.operand, "WHERE", env.context)
     if is_unknown(found.operand, *found.tests):
         return plan
     equal = binder.compare("=", found.operand, found.column, node.span)
@@ -154,6 +166,7 @@ def _bind_in(
         return plan
     if not negated:
         return meets(plan, found.inner, found.and_(equal), env, node.span)
+    refuse_table(plan, found.inner, node.span)
     return misses(plan, found.inner, found.and_(or_unknown(equal, found)), env, node.span)
 
 
@@ -170,6 +183,7 @@ def _bind_exists(
         env.bind_block(select, env, parts.bound, ())
         return plan
     inner, scope = parts.bound
+    bind_unread(select.items, replace(binder, scope=nested(scope, binder.scope)), env)
     if parts.select.where is not None:
         inside = ExpressionBinder(scope, env.context, env.catalog.functions)
         inner = bind_where(parts.select.where, inner, inside, env)
@@ -178,7 +192,7 @@ def _bind_exists(
     names = {f.name: f"{prefix(node.span)}.{f.name}" for f in inner.schema}
     inner = renamed(inner, node.span, env)
     scope = Scope(tuple(_moved(entry, names) for entry in scope.entries))
-    both = replace(binder, scope=_nested(scope, binder.scope))
+    both = replace(binder, scope=nested(scope, binder.scope))
     between = [both.bind_condition(condition, "WHERE") for condition in parts.between]
     for bound in between:
         reject_aggregates(bound, "WHERE", env.context)
@@ -187,13 +201,14 @@ def _bind_exists(
     test = ir.conjunction(tuple(between))
     assert test is not None
     if negated:
+        refuse_table(plan, inner, node.span)
         return misses(plan, inner, test, env, node.span)
-    read = ir.columns_of(test) & set(names.values())
-    if any(not _is_equality(condition, read) for condition in between):
+    equal = _equal_sides(between, frozenset(names.values()), node.span)
+    if equal is None:
         return not_missing(plan, inner, test, env, node.span)
-    items = tuple((n, e) for n, e in identity(inner.schema) if n in read)
+    tests, items = equal
     inner = lg.Project(inner, items, owner=env.owner, origin=node.span)
-    return meets(plan, inner, test, env, node.span)
+    return meets(plan, inner, ir.conjunction(tests), env, node.span)
 
 
 def _exists_group(
@@ -208,14 +223,16 @@ def _exists_group(
         return while_any(plan, inner, negated, env, node.span)
     if not select.group_by:
         return _exists_one_group(node, negated, parts, plan, binder, env)
-    pairs = equalities(parts, binder.scope)
-    inner = env.bind_block(select, env, parts.bound, tuple(ours for ours, _ in pairs))
+    pairs = equalities(parts, binder)
+    inner = env.bind_block(select, env, parts.bound, beside(pairs))
     inner = renamed(inner, node.span, env)
     keys = inner.schema[len(inner.schema) - len(pairs) :]
     tests = equal_keys(keys, pairs, binder)
     if is_unknown(*tests):
         return plan
     keys_only = lg.Project(inner, identity(keys), owner=env.owner, origin=node.span)
+    if negated:
+        refuse_table(plan, inner, node.span)
     join = misses if negated else meets
     return join(plan, keys_only, ir.conjunction(tests), env, node.span)
 
@@ -225,10 +242,13 @@ def _exists_one_group(
     binder: ExpressionBinder, env: Environment,
 ) -> lg.Logical:
     """EXISTS of an aggregate without GROUP BY: it has its row wherever HAVING holds."""
-    having = parts.select.having or ast.Bool(True, span=node.span)
+    select = parts.select
+    bind_unread(select.items, replace(binder, scope=nested(parts.bound[1], binder.scope)), env)
+    having = select.having or ast.Bool(True, span=node.span)
     item = ast.SelectItem(having, span=having.span)
     asked = replace(parts, select=replace(parts.select, items=(item,), having=None))
-    if parts.select.having is None:
+    if select.having is None:
+        env.bind_block(replace(select, items=(item,)), env, parts.bound, ())
         return lg.Filter(plan, constant(not negated, node.span), owner=env.owner, origin=node.span)
     value = value_of_group(ast.ScalarQuery(node.query, span=node.span), asked, binder, env)
     holds = binder.condition(value.expr, "HAVING", having.span)
@@ -243,26 +263,32 @@ def _exists_one_group(
     return as_before(kept, plan, env, node.span)
 
 
-def _nested(inner: Scope, outer: Scope) -> Scope:
-    """The inner query's columns before those of the row outside."""
-    taken = {e.alias.casefold() for e in inner.entries}
-    known = frozenset(n.casefold() for e in inner.entries for n, _ in e.columns)
-    beyond = (
-        replace(e, hidden=e.hidden | known) for e in outer.entries
-        if not (e.alias and e.alias.casefold() in taken)
-    )
-    return Scope((*inner.entries, *beyond))
+def _equal_sides(
+    between: Sequence[Expr], inner: frozenset[str], span: Span
+) -> tuple[tuple[Expr, ...], tuple[tuple[str, Expr], ...]] | None:
+    """The conditions over columns that hold the inner side of each; None where one is no equality.
 
-
-def _is_equality(part: Expr, inner: frozenset[str]) -> bool:
-    """True for ``ours = theirs``, where theirs is a bare column: then DISTINCT leaves one partner."""
-    if not (isinstance(part, ir.Op) and part.op == "="):
-        return False
-    a, b = part.args
-    return any(
-        isinstance(theirs, Column) and theirs.name in inner and not ir.columns_of(ours) & inner
-        for theirs, ours in ((a, b), (b, a))
-    )
+    Other values of the inner side may be equal as what is compared, so that DISTINCT comes after.
+    """
+    items: dict[Expr, str] = {}
+    tests = []
+    for condition in between:
+        if not (isinstance(condition, ir.Op) and condition.op == "="):
+            return None
+        a, b = condition.args
+        pair = next((
+            (ours, theirs) for ours, theirs in ((a, b), (b, a))
+            if ir.columns_of(theirs) and ir.columns_of(theirs) <= inner
+            and not ir.columns_of(ours) & inner
+        ), None)
+        if pair is None:
+            return None
+        ours, theirs = pair
+        name = theirs.name if isinstance(theirs, Column) else f"{prefix(span)}.__by{len(items)}"
+        name = items.setdefault(theirs, name)
+        column = Column(name=name, type=theirs.type, nullable=theirs.nullable, origin=span)
+        tests.append(replace(condition, args=(ours, column)))
+    return tuple(tests), tuple((name, e) for e, name in items.items())
 
 
 def _moved(entry: Entry, names: dict[str, str]) -> Entry:

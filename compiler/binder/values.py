@@ -24,10 +24,13 @@ from streamq.compiler.binder.compared import (
 )
 from streamq.compiler.binder.context import is_unknown, unknown
 from streamq.compiler.binder.correlation import (
+    Equality,
+    beside,
     divide,
     equal_keys,
     equalities,
     has_aggregate,
+    nested,
     plain_select,
     refuse_outside,
 )
@@ -57,6 +60,19 @@ def bind_values(
     return {value.span: value for value in values}
 
 
+def bind_unread(
+    items: Iterable[ast.SelectItem], binder: ExpressionBinder, env: Environment
+) -> None:
+    """Reports what is wrong with a select list that nothing reads, as that of EXISTS."""
+    for item in items:
+        if isinstance(item.expr, ast.Star):
+            binder.scope.expand(item.expr.qualifier, binder.context)
+            continue
+        values = bind_values((item.expr,), binder, env)
+        known = {span: value.expr for span, value in values.items()}
+        replace(binder, scalars=known).bind(item.expr)
+
+
 def _asked(node: ast.Node) -> Iterator[Asked]:
     """The subqueries of an expression, those inside other subqueries left out."""
     stack: list[ast.Node] = [node]
@@ -69,6 +85,7 @@ def _asked(node: ast.Node) -> Iterator[Asked]:
 
 
 def _bind_value(node: Asked, binder: ExpressionBinder, env: Environment) -> Value:
+    env = env.inside(binder.scope)
     match node:
         case ast.ScalarQuery():
             return bind_scalar(node, binder, env)
@@ -99,7 +116,7 @@ def _not(value: Value) -> Value:
 def _exists(node: ast.Exists, binder: ExpressionBinder, env: Environment) -> Value:
     """True where the query gives a row, else false."""
     select = plain_select(node.query)
-    pairs: tuple[tuple[ast.Expr, ast.Expr], ...] = ()
+    pairs: tuple[Equality, ...] = ()
     if select is None or select.from_ is None:
         inner = env.bind_query(node.query, env)
     else:
@@ -112,12 +129,14 @@ def _exists(node: ast.Exists, binder: ExpressionBinder, env: Environment) -> Val
                 message="EXISTS of an aggregate that is compared with the row outside cannot be run here yet",
                 help="compare the aggregate itself, as a query in parentheses",
             ))
-        pairs = equalities(parts, binder.scope)
+        pairs = equalities(parts, binder)
         chosen = parts.select
         if not (is_group or select.group_by or select.having):
+            both = replace(binder, scope=nested(parts.bound[1], binder.scope))
+            bind_unread(select.items, both, env)
             one = ast.SelectItem(ast.Bool(True, span=node.span), span=node.span)
             chosen = replace(chosen, items=(one,))
-        inner = env.bind_block(chosen, env, parts.bound, tuple(ours for ours, _ in pairs))
+        inner = env.bind_block(chosen, env, parts.bound, beside(pairs))
     inner = renamed(inner, node.span, env)
     keys = inner.schema[len(inner.schema) - len(pairs) :]
     tests = equal_keys(keys, pairs, binder)

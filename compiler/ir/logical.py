@@ -305,12 +305,16 @@ class Sort(_OneInput):
 
 @dataclass(frozen=True)
 class Join(Logical):
-    """Pairs of rows, both in their windows at time t, that satisfy the condition."""
+    """Pairs of rows, both in their windows at time t, that satisfy the condition.
+
+    ``anti``: of an outer join only the rows without a counterpart are looked at, at every instant.
+    """
 
     left: Logical
     right: Logical
     kind: JoinKind
     condition: Expr | None
+    anti: bool = False
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:

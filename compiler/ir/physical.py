@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import NO_SPAN, Span
 
 OptionValue = str | int | float | bool
@@ -234,6 +234,24 @@ def inputs_of(step: Step) -> tuple[Step, ...]:
             | DropDuplicates() | Stateful()
         ):
             return (step.input,)
+        case _:
+            raise TypeError(f"not a physical step: {type(step).__name__}")
+
+
+def with_inputs(step: Step, inputs: tuple[Step, ...]) -> Step:
+    """The same step over other inputs, as many as ``inputs_of`` gives."""
+    match step:
+        case Join():
+            return replace(step, left=inputs[0], right=inputs[1])
+        case UnionAll():
+            return replace(step, inputs=inputs)
+        case ScanStream() | ScanTable():
+            return step
+        case (
+            Select() | Where() | Observe() | WithWatermark() | AssignWindow() | Aggregate()
+            | DropDuplicates() | Stateful()
+        ):
+            return replace(step, input=inputs[0])
         case _:
             raise TypeError(f"not a physical step: {type(step).__name__}")
 

@@ -43,8 +43,10 @@ def _check_columns(node: lg.Logical, stage: str) -> None:
 def _check_shape(node: lg.Logical, stage: str) -> None:
     match node:
         case lg.Filter():
+            _single_rows(node, stage)
             _boolean(node, node.predicate, stage)
         case lg.Join() if node.condition is not None:
+            _single_rows(node, stage)
             _boolean(node, node.condition, stage)
         case lg.Union() | lg.Compare():
             shapes = {tuple((f.name, f.type) for f in b.schema) for b in node.inputs}
@@ -54,11 +56,14 @@ def _check_shape(node: lg.Logical, stage: str) -> None:
             if node.input.field(node.column) is None:
                 raise _fail(node, stage, f"stamps by `{node.column}`, which is not there")
         case lg.Project() | lg.Sort():
-            for expr in exprs_of(node):
-                if any(isinstance(e, AggCall) for e in walk_expr(expr)):
-                    raise _fail(node, stage, "holds an aggregate")
+            _single_rows(node, stage)
         case _:
             pass
+
+
+def _single_rows(node: lg.Logical, stage: str) -> None:
+    if any(isinstance(part, AggCall) for expr in exprs_of(node) for part in walk_expr(expr)):
+        raise _fail(node, stage, "holds an aggregate")
 
 
 def _boolean(node: lg.Logical, expr: Expr, stage: str) -> None:

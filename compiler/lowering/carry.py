@@ -1,7 +1,7 @@
 """Values on their way through a stateful operator, which knows integers, doubles and texts (ADR 0008).
 
-A value is ``long``, ``double`` or ``text`` while it is carried. A NULL number is carried as 0 with a bit in ``nulls``; a
-NULL text as NULL. What has no such form is carried as JSON.
+A value is ``long``, ``double`` or ``text`` while it is carried. A NULL number is carried as 0 with a bit in ``nulls``;
+a NULL text as NULL. What has no such form is carried as JSON.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ LIST, COUNTS = "list", "counts"
 EMPTY = {LONG: "0L", DOUBLES: "0D", TEXT: "CAST(NULL AS STRING)"}
 """A value that is not there, by its kind."""
 
-NULL_BITS = 62
-"""Values that have a bit for NULL; a number beyond them is carried as text."""
+NULL_BITS = 63
+"""Values that have a bit for NULL, which are the first ones; a number beyond them is carried as text."""
 
 LONG_DIGITS = 18
 """Digits of a decimal that a long holds for sure."""
@@ -85,7 +85,7 @@ def can_carry(t: Type) -> bool:
 def carried(fields: Sequence[Field], first: int = 0) -> tuple[Carried, ...]:
     """How the fields are carried, as values ``v<first>`` and so on."""
     return tuple(
-        Carried(f.name, kind_of(f.type) if i <= NULL_BITS else TEXT, f"v{i}", f.type)
+        Carried(f.name, kind_of(f.type) if i < NULL_BITS else TEXT, f"v{i}", f.type)
         for i, f in enumerate(fields, first)
     )
 
@@ -121,7 +121,9 @@ def order_text(text: str, t: Type) -> str | None:
         plain = text if t != BINARY else f"hex({text})"
         return f"IF({text} IS NULL, '0', concat('1', {plain}, char(0)))"
     if isinstance(t, Decimal):
-        digits = f"lpad(CAST(abs({text}) AS STRING), {t.precision + 2}, '0')"
+        # A cast to STRING would write small values with an exponent.
+        plain = f"translate(format_number(abs({text}), {t.scale}), ',', '')"
+        digits = f"lpad({plain}, {t.precision + 2}, '0')"
         negative = f"concat('10', translate({digits}, '0123456789', '9876543210'))"
         return f"IF({text} IS NULL, '0', IF({text} < 0, {negative}, concat('11', {digits})))"
     return None
@@ -131,7 +133,7 @@ def null_bits(values: Sequence[tuple[Carried, str]], first: int = 0) -> str:
     """SQL of the bits that say which values are NULL; ``first``: the position of the first of them."""
     bits = [
         f"IF({text} IS NULL, {1 << i}L, 0L)"
-        for i, (_, text) in enumerate(values, first) if i <= NULL_BITS
+        for i, (_, text) in enumerate(values, first) if i < NULL_BITS
     ]
     return " + ".join(bits) or "0L"
 

@@ -19,7 +19,7 @@ from streamq.compiler.lowering.moving import (
     sql_over,
     stateful,
 )
-from streamq.compiler.lowering.sql import quote, to_sql
+from streamq.compiler.lowering.sql import quote
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.records import replace
@@ -52,8 +52,8 @@ def join_table(node: lg.Join, moving: Moving, table: Lowered, context: LowerCont
             node.origin, "keep the stream's side instead", code="SQ0502",
         )
     left, right = (moving.step, table.step) if on_left else (table.step, moving.step)
-    known = moving.columns | table.columns
-    condition = "TRUE" if node.condition is None else to_sql(node.condition, known)
+    both = replace(moving, names=(*moving.names, *table.names))
+    condition = "TRUE" if node.condition is None else sql_over(node.condition, both, node)
     kinds = {JoinKind.LEFT: "left_outer", JoinKind.RIGHT: "right_outer"}
     step = ph.Join(left, right, kinds.get(node.kind, "inner"), condition,
                    id=context.step_id(node, "join"), origin=node.origin)
@@ -130,7 +130,7 @@ def _pairs(
     )
     if node.condition is None:
         return pairs
-    test = to_sql(node.condition, pairs.columns)
+    test = sql_over(node.condition, pairs, node)
     if passed:
         test = f"{quote(SIDE)} <> 0L OR ({test})"
     return pairs.over(ph.Where(

@@ -260,7 +260,7 @@ def _to_stream(node: lg.ToStream, below: Moving, context: LowerContext) -> Movin
     else:
         changes = net_changes(node, below, context)
     sign = -1 if node.op is R2S.DSTREAM else 1
-    kept = told(changes.step, ("only", sign)) or ph.Where(
+    kept = told(changes.step, "only", sign) or ph.Where(
         changes.step, f"if({quote(TIME)} IS NULL, FALSE, {quote(SIGN)} = {sign}L)",
         id=context.step_id(node, node.op.value.lower()), origin=node.origin,
     )
@@ -287,6 +287,10 @@ def _is_momentary(node: lg.Logical) -> bool:
             return _is_momentary(node.left)
         case lg.Join(kind=JoinKind.RIGHT):
             return _is_momentary(node.right)
+        case lg.Compare(op="EXCEPT"):
+            return _is_momentary(node.left)
+        case lg.Compare():
+            return _is_momentary(node.left) or _is_momentary(node.right)
         case lg.Union():
             return all(_is_momentary(i) for i in node.inputs)
         case _:

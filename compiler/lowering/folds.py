@@ -10,6 +10,7 @@ from streamq.compiler.lowering.carry import (
     COUNTS,
     DOUBLES,
     LIST,
+    NULL_BITS,
     TEXT,
     Carried,
     can_carry,
@@ -24,7 +25,8 @@ from streamq.dsl.types import BIGINT, STRING, Array, Decimal, Type, holds_map, i
 
 _BY_FOLD = {
     "COUNT": "COUNT COUNT_IF REGR_COUNT APPROX_COUNT_DISTINCT",
-    "SUM": "SUM TRY_SUM",
+    "SUM": "SUM",
+    "TRY_SUM": "TRY_SUM",
     "AVG": "AVG MEAN",
     "MIN": "MIN ANY_VALUE",
     "MAX": "MAX",
@@ -44,16 +46,18 @@ _BY_FOLD = {
     "PERCENTILE": "PERCENTILE MEDIAN",
     "APPROX_PERCENTILE": "APPROX_PERCENTILE PERCENTILE_APPROX",
 }
-_OF_ITS_NAME = (
-    "SKEWNESS", "KURTOSIS", "APPROX_TOP_K", "BIT_AND", "BIT_OR", "BIT_XOR", "COVAR_SAMP", "COVAR_POP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT",
-    "REGR_R2", "REGR_AVGX", "REGR_AVGY", "REGR_SXX", "REGR_SYY", "REGR_SXY",
+OF_TWO = (
+    "COVAR_SAMP", "COVAR_POP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2", "REGR_AVGX", "REGR_AVGY",
+    "REGR_SXX", "REGR_SYY", "REGR_SXY",
 )
+"""The aggregates of pairs; ``stdlib/timelines/squares.py`` computes them."""
+
+_OF_ITS_NAME = ("SKEWNESS", "KURTOSIS", "APPROX_TOP_K", "BIT_AND", "BIT_OR", "BIT_XOR", *OF_TWO)
 NAMES = {name: fold for fold, names in _BY_FOLD.items() for name in names.split()}
 NAMES |= {name: name for name in _OF_ITS_NAME}
 """The fold of each aggregate, aliases included."""
 
 _ALWAYS_DOUBLE = ("AVG", "STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP")
-_PAIRS = _OF_ITS_NAME[6:]
 _BY = ("MIN_BY", "MAX_BY", "MIN_BY_N", "MAX_BY_N")
 _AS_BY = {"MIN": "MIN_BY", "MAX": "MAX_BY", "FIRST": "MIN_BY", "LAST": "MAX_BY"}
 """What is a value by an order: of itself, or of the event time and then of itself."""
@@ -62,7 +66,7 @@ _UNCHANGED_BY_COPIES = ("MIN", "MAX", "BOOL_AND", "BOOL_OR", "FIRST", "LAST")
 _ALWAYS_DISTINCT = ("APPROX_COUNT_DISTINCT", "COLLECT_SET")
 
 FoldParams = tuple[object, ...]
-"""Of ``stdlib/timelines/folds.py``: name, positions of its arguments, kind of its result, and what else it has."""
+"""A ``Fold`` of ``stdlib/timelines/folds.py``: its name, arguments, result, and what else it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,12 @@ class FoldPlan:
 
 
 def lower_folds(node: Aggregate, first: int, to_text: Callable[[Expr], str]) -> FoldPlan:
-    """The folds of an aggregate's calls; both their arguments and their values begin at position ``first``."""
-    fields: list[Field] = []
-    texts: list[str] = []
+    """The folds of an aggregate's calls; both their arguments and their values begin at position ``first``.
+
+    Calls with equal arguments share them. Refused where there are more values than have a bit for NULL.
+    """
+    _check_count(node, first + len(node.aggregates), "keys and aggregates")
+    places: dict[tuple[Type, str], int] = {}
     folds: list[FoldParams] = []
     results: list[Carried] = []
     for number, (given, call) in enumerate(node.aggregates, first):
@@ -87,16 +94,24 @@ def lower_folds(node: Aggregate, first: int, to_text: Callable[[Expr], str]) -> 
         for type_, text in _arguments(name, call, to_text):
             if not can_carry(type_):
                 raise _refused(call, f"{call.function} of {type_}")
-            args.append(first + len(fields))
-            fields.append(Field(f"__argument{len(fields)}", type_))
-            texts.append(text)
+            args.append(places.setdefault((type_, text), first + len(places)))
         kind = _result_kind(name, call)
         settings = _settings(name, call)
-        if settings[:1] == (True,) and any(holds_map(fields[place - first].type) for place in args):
+        if settings[:1] == (True,) and any(holds_map(arg.type) for arg in call.args):
             raise _refused(call, f"different values of a {call.args[0].type}", "take single entries")
         folds.append((name, tuple(args), kind, *settings))
         results.append(Carried(given, kind, f"v{number}", call.type, _form(name, call)))
-    return FoldPlan(tuple(folds), tuple(results), tuple(fields), tuple(texts))
+    _check_count(node, first + len(places), "keys and values for its aggregates")
+    fields = tuple(Field(f"__argument{i}", type_) for i, (type_, _) in enumerate(places))
+    return FoldPlan(tuple(folds), tuple(results), fields, tuple(text for _, text in places))
+
+
+def _check_count(node: Aggregate, count: int, of_what: str) -> None:
+    if count > NULL_BITS:
+        raise refuse(
+            f"a group over a window that moves cannot have {count} {of_what} yet, only {NULL_BITS}", node.origin,
+            "split the query in two, or put a window with SLIDE after the stream",
+        )
 
 
 def _form(name: str, call: AggCall) -> str:
@@ -115,6 +130,9 @@ def _name(call: AggCall) -> str:
             f"{call.function} over a window that moves cannot be run yet", call.origin,
             "it can over a window with SLIDE; or use another aggregate here, as COLLECT_LIST or PERCENTILE",
         )
+    if name == "TRY_SUM" and call.type != BIGINT:
+        # Doubles have no sum that does not fit, and the sums of decimals have digits enough.
+        name = "SUM"
     if name in ("MIN_BY", "MAX_BY") and len(call.args) > 2:
         name = f"{name}_N"
     if call.distinct and name in _BY:
@@ -166,7 +184,10 @@ def _arguments(name: str, call: AggCall, to_text: Callable[[Expr], str]) -> list
         if not _is_ordered(by):
             given[1] = (STRING, _where(f"{text} IS NOT NULL", _order(given[1])))
         del given[2:]
-    elif name in _PAIRS or (name == "COUNT" and call.function != "APPROX_COUNT_DISTINCT"):
+    elif function == "COLLECT_LIST" and not _is_ordered(given[0][0]):
+        by_text = order_text(given[0][1], given[0][0])
+        given = given[:1] if by_text is None else [given[0], (STRING, by_text)]
+    elif name in OF_TWO or (name == "COUNT" and call.function != "APPROX_COUNT_DISTINCT"):
         pass
     else:
         del given[1:]
@@ -184,7 +205,8 @@ def _order(*values: tuple[Type, str]) -> str:
 
 def _settings(name: str, call: AggCall) -> FoldParams:
     """Whether equal rows count once, and the constants; nothing where neither is there."""
-    once = call.function in _ALWAYS_DISTINCT or (call.distinct and name not in _UNCHANGED_BY_COPIES)
+    copies_count = NAMES[call.function] not in _UNCHANGED_BY_COPIES
+    once = call.function in _ALWAYS_DISTINCT or (call.distinct and copies_count)
     options = _options(name, call)
     return (once, options) if options else (once,) if once else ()
 

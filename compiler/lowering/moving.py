@@ -11,6 +11,7 @@ from streamq.compiler.ir.expr import walk as walk_expr
 from streamq.compiler.ir.rewrite import is_window_field
 from streamq.compiler.lowering.carry import (
     EMPTY,
+    NULL_BITS,
     Carried,
     can_carry,
     carried,
@@ -153,7 +154,15 @@ def stateful(
     by which its state is cut into buckets. ``tells_side``: its ``side`` becomes the column ``SIDE``.
     """
     columns = [f"v{i}" for i in range(len(kinds))]
-    row = f"xxhash64({', '.join([*map(quote, columns), quote('nulls')])})"
+    if operator == "rows" and len(columns) > NULL_BITS:
+        # The order of rows of one instant goes by all values, and by those without a bit for NULL it would be another.
+        raise refuse(
+            f"[ROWS n] over {len(columns)} columns cannot be run yet, only over {NULL_BITS}", node.origin,
+            "select the columns that are needed and the event time in a view, and put the window after it",
+        )
+    # A hash passes over NULL, so it takes in where the NULLs are.
+    nulls = [quote("nulls"), *(f"{quote(c)} IS NULL" for c in columns[NULL_BITS:])]
+    row = f"xxhash64({', '.join([*map(quote, columns), *nulls])})"
     hidden = (TIME, "at", "sign", "end", "side", "key", "nulls")
     bucket = f"CAST(pmod({row if by == 'row' else quote('key')}, {BUCKETS}) AS INT)"
     items = (
@@ -175,13 +184,15 @@ def stateful(
     return Moving(out, tuple(v.name for v in results), due=True)
 
 
-def told(step: ph.Step, *params: tuple[str, object]) -> ph.Step | None:
-    """The step with more said to the operator that its changes come from; None where none is right below."""
+def told(step: ph.Step, name: str, value: object) -> ph.Step | None:
+    """The step with one more thing said to the operator that its changes come from; None where none is right below."""
     match step:
-        case ph.Stateful():
-            return replace(step, params=(*step.params, *params))
+        case ph.Stateful() if name not in dict(step.params):
+            return replace(step, params=(*step.params, (name, value)))
+        case ph.Select() if (SIGN, quote(SIGN)) not in step.items and (SIGN, "`sign`") not in step.items:
+            return None
         case ph.Select() | ph.Where():
-            below = told(step.input, *params)
+            below = told(step.input, name, value)
             return None if below is None else replace(step, input=below)
         case _:
             return None
@@ -191,7 +202,7 @@ def net_changes(node: lg.Logical, below: Moving, context: LowerContext) -> Movin
     """Changes that have come to their instant, without those that cancel each other."""
     if below.due and below.netted is not None:
         return below
-    step = None if below.can_net is None else told(below.step, ("nets", True))
+    step = None if below.can_net is None else told(below.step, "nets", True)
     if step is not None:
         return replace(below.over(step), netted=below.can_net)
     return counted(node, "keep", (below,), node.schema, context)
@@ -228,4 +239,8 @@ def sql_over(expr: Expr, below: Moving, node: lg.Logical) -> str:
 
 def hash_of(texts: Sequence[str]) -> str:
     """SQL of one number for the values; the same number where there are none."""
-    return f"xxhash64({', '.join(texts)})" if texts else "0L"
+    if len(texts) < 2:
+        return f"xxhash64({texts[0]})" if texts else "0L"
+    # Spark's hash leaves NULLs out, so that it would not see which of the values is one.
+    nulls = " + ".join(f"IF({text} IS NULL, {1 << i}L, 0L)" for i, text in enumerate(texts[:62]))
+    return f"xxhash64({', '.join(texts)}, {nulls})"

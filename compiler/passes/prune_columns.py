@@ -14,6 +14,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr, columns_of
 from streamq.compiler.ir.rewrite import exprs_of
 from streamq.compiler.passes.base import PassContext
+from streamq.dsl.ast import R2S
 from streamq.dsl.records import replace
 
 
@@ -63,8 +64,9 @@ def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
             kept_names = need & _names(node) or frozenset({node.schema[0].name})
             return replace(node, branches=tuple(_exact(b, kept_names) for b in node.branches))
         case lg.ToStream():
-            # Which rows appear or leave depends on whole rows, unless all only appear.
-            plain = node.input.change in (lg.Change.APPEND, lg.Change.FINAL)
+            # Which rows appear or leave depends on whole rows, unless all only appear, or all are told.
+            final = node.input.change is lg.Change.FINAL and node.op is R2S.RSTREAM
+            plain = node.input.change is lg.Change.APPEND or final
             return replace(node, input=_prune(node.input, need if plain else _names(node)))
         case lg.Join():
             wanted = need | _reads(exprs_of(node)) | _join_times(node)

@@ -18,10 +18,12 @@ from streamq.runtime.reference.functions import UNSUPPORTED
 from streamq.runtime.reference.moments import OF_ONE, OF_TWO
 from streamq.runtime.reference.numbers import MANY_DIGITS, finisher, in_range, rescale
 from streamq.runtime.reference.operators import decimal_quotient
-from streamq.runtime.reference.values import Row
+from streamq.runtime.reference.values import Instant, Row
 
 Fold = Callable[[list[Row]], object]
 """From the arguments of each row, in order of event time, to the value of the aggregate."""
+
+Aggregate = Callable[[Sequence[Row], Sequence[Instant]], object]
 
 Maker = Callable[[AggCall, Row], Fold]
 """Gives the fold of a call; the row holds the values of its constant arguments, and NULL for the others."""
@@ -29,10 +31,11 @@ Maker = Callable[[AggCall, Row], Fold]
 
 def compile_aggregate(
     call: AggCall, columns: tuple[str, ...], udfs: Udfs | None = None
-) -> Callable[[Sequence[Row]], object]:
-    """The aggregate as a function of a group's rows, which come in order of event time.
+) -> Aggregate:
+    """The aggregate as a function of a group's rows, in order of event time, and of their instants.
 
-    Raises ``ReferenceUnsupported`` where the reference does not compute it.
+    No instants: the rows are in order already. Raises ``ReferenceUnsupported`` where the reference does not
+    compute it.
     """
     if call.function in UNSUPPORTED:
         raise ReferenceUnsupported(call.function)
@@ -40,13 +43,22 @@ def compile_aggregate(
     condition = None if call.filter is None else compile_expr(call.filter, columns, udfs)
     fold = AGGREGATES[call.function](call, tuple(map(_constant, args)))
     keeps_null = call.function in _KEEPS_NULL
+    in_order = call.function in _IN_ORDER
 
-    def aggregate(rows: Sequence[Row]) -> object:
+    def aggregate(rows: Sequence[Row], instants: Sequence[Instant]) -> object:
+        if in_order and instants:
+            rows = by_value(rows, instants)
         chosen = rows if condition is None else [row for row in rows if condition(row)]
         items = [tuple([arg(row) for arg in args]) for row in chosen]
         if not keeps_null:
             items = [item for item in items if None not in item]
         return fold(_distinct(items) if call.distinct else items)
+
+    def by_value(rows: Sequence[Row], instants: Sequence[Instant]) -> list[Row]:
+        """Of rows of one instant, those with the lesser arguments first, whatever else is in the rows."""
+        stamped = zip(instants, rows, strict=True)
+        ordered = sorted(stamped, key=lambda s: (s[0], sort_key(tuple([arg(s[1]) for arg in args]))))
+        return [row for _, row in ordered]
 
     return aggregate
 
@@ -231,6 +243,11 @@ _KEEPS_NULL = frozenset(
     {"FIRST", "FIRST_VALUE", "LAST", "LAST_VALUE", "MIN_BY", "ARG_MIN", "MAX_BY", "ARG_MAX"}
 )
 """Aggregates that look at rows with a NULL among the arguments."""
+
+_IN_ORDER = frozenset(
+    {"COLLECT_LIST", "ARRAY_AGG", "LISTAGG", "STRING_AGG", "MIN_BY", "ARG_MIN", "MAX_BY", "ARG_MAX"}
+)
+"""Aggregates for which it matters which of two rows came first."""
 
 _BY_NAMES: dict[str, Maker] = {
     "COUNT REGR_COUNT": _plain(len),

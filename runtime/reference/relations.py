@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import WINDOW_FIELDS
 from streamq.dsl.ast import R2S
 from streamq.dsl.types import Array, Map, Struct, Type
-from streamq.runtime.reference.aggregates import compile_aggregate
+from streamq.runtime.reference.aggregates import Aggregate, compile_aggregate
 from streamq.runtime.reference.expressions import compile_expr
 from streamq.runtime.reference.facts import (
     BEGINNING,
@@ -78,15 +78,16 @@ def aggregated(node: lg.Aggregate, facts: Facts) -> Facts:
         for start, end, held in snapshots(group):
             if last is not None and not keys and last < start:
                 found.append(Fact(_row(key, calls, []), last, start))
-            found.append(Fact(_row(key, calls, [seen(f) for f in held]), start, end, frame))
+            found.append(Fact(_row(key, calls, held), start, end, frame))
             last = end
         if last is not None and not keys and frame is None and last < FOREVER:
             found.append(Fact(_row(key, calls, []), last, FOREVER))
     return joined_up(found)
 
 
-def _row(key: Row, calls: list[Callable[[Sequence[Row]], object]], rows: list[Row]) -> Row:
-    return (*key, *(call(rows) for call in calls))
+def _row(key: Row, calls: list[Aggregate], held: Facts) -> Row:
+    rows, instants = [seen(fact) for fact in held], [fact.start for fact in held]
+    return (*key, *(call(rows, instants) for call in calls))
 
 
 def distinct(facts: Facts) -> Facts:

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.logger import PySparkLogger
@@ -41,9 +42,15 @@ class Cause:
 
 
 def silence_python_loggers() -> None:
-    """Keeps PySpark from logging every failed query as JSON, and Py4J failed callbacks."""
+    """Keeps PySpark from logging every failed query as JSON, and Py4J failed callbacks and lost connections."""
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    # Py4J logs a lost connection with no logger of its own.
+    logging.getLogger().addFilter(_not_from_py4j)
+
+
+def _not_from_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
 
 
 def to_diagnostic(

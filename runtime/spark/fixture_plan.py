@@ -11,7 +11,6 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from streamq.compiler.ir.physical import (
     ControlRelation,
-    Join,
     Observe,
     OptionValue,
     PhysicalQuery,
@@ -24,6 +23,7 @@ from streamq.compiler.ir.physical import (
     Where,
     WithWatermark,
     inputs_of,
+    with_inputs,
 )
 from streamq.runtime.reference.values import Instant
 from streamq.runtime.spark.emit import EmitContext, build_frame
@@ -81,19 +81,6 @@ def _over_files(step: Step, folders: Mapping[str, str]) -> Step:
 
 def _options(folder: str) -> tuple[tuple[str, OptionValue], ...]:
     return (("path", folder), ("format", "parquet"), ("max_files_per_trigger", 1))
-
-
-def with_inputs(step: Step, inputs: tuple[Step, ...]) -> Step:
-    """The same step over other inputs."""
-    match step:
-        case Join():
-            return replace(step, left=inputs[0], right=inputs[1])
-        case UnionAll():
-            return replace(step, inputs=inputs)
-        case ScanStream() | ScanTable():
-            return step
-        case _:
-            return replace(step, input=inputs[0])  # type: ignore[call-arg]
 
 
 @dataclass(slots=True)

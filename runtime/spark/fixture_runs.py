@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,8 +18,7 @@ from pyspark.sql import SparkSession
 
 from streamq.compiler.ir.physical import PhysicalPlan, PhysicalQuery
 from streamq.compiler.lowering.changes import CHANGE, CHANGED_AT
-from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.dsl.source import NO_SPAN
+from streamq.dsl.diagnostics import Diagnostic
 from streamq.runtime.fixtures.arrow import from_arrow, naive, to_table
 from streamq.runtime.fixtures.engines import Form, SparkAnswer
 from streamq.runtime.fixtures.feed import Feed
@@ -30,10 +29,8 @@ from streamq.runtime.reference.values import Instant, Row, to_instant
 from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.errors import to_diagnostic
 from streamq.runtime.spark.fixture_plan import CLOSING_COLUMN, Folders, as_fixture
-from streamq.runtime.spark.java import JavaNotFound
-from streamq.runtime.spark.quiet import children_write_to, last_line, silence_accumulators
+from streamq.runtime.spark.own_session import is_alive, own_session
 from streamq.runtime.spark.runner import run_plan
-from streamq.runtime.spark.session import create_session
 
 SECONDS = 600.0
 """How long the queries of one test may run."""
@@ -42,28 +39,11 @@ _FIRST_STAMP = 1_700_000_000
 _BEGINNING = "1970-01-01T00:00:00.000Z"
 
 
-@contextmanager
-def session_for_tests() -> Iterator[SparkSession]:
-    """A session that starts fast; Abort with SQ0802 where no Java is found, SQ0801 where Spark stays down."""
-    with children_write_to(None) as output:
-        try:
-            spark = create_session({}, app="streamq test", fast_start=True)
-        except JavaNotFound as missing:
-            raise Abort(
-                Diagnostic("SQ0802", str(missing), NO_SPAN, help=missing.help, notes=missing.seen)
-            ) from missing
-        except PySparkException as error:
-            raise Abort(
-                Diagnostic(
-                    "SQ0801", "Spark did not start", NO_SPAN, notes=(last_line(output),),
-                    help="`streamq doctor` looks at Java",
-                )
-            ) from error
-    silence_accumulators()
-    try:
-        yield spark
-    finally:
-        spark.stop()
+def session_for_tests() -> AbstractContextManager[SparkSession]:
+    """A session that starts fast; Abort where it does not start."""
+    return own_session(
+        {}, app="streamq test", fast_start=True, help="`streamq doctor` looks at Java"
+    )
 
 
 @dataclass(slots=True)
@@ -87,24 +67,41 @@ class FixtureRuns:
         self, plan: PhysicalPlan, feed: Feed, answers: Mapping[str, Answer]
     ) -> dict[str, SparkAnswer]:
         """What Spark gives for each query of the plan when the feed is its input; raises ``SparkFailed``."""
+        try:
+            report = self._report(plan, feed)
+        except SparkFailed:
+            self._drop_the_dead()
+            raise
+        return {q.name: _answer(q, feed, report, answers[q.name]) for q in plan.queries}
+
+    def _report(self, plan: PhysicalPlan, feed: Feed) -> RunReport:
+        """The run of a plan whose queries ended well; raises ``SparkFailed``."""
         spark = self._started()
         with tempfile.TemporaryDirectory(prefix="streamq-test-") as folder:
             folders = write_feed(feed, Path(folder))
             try:
                 queries = tuple(as_fixture(q, folders, feed.closing, spark) for q in plan.queries)
+                # Queries that call a function in Python are refused before.
                 report = run_plan(
-                    replace(plan, queries=queries), RunOptions(once=True, duration_s=SECONDS),
-                    session=spark,
+                    replace(plan, queries=queries, functions=()),
+                    RunOptions(once=True, duration_s=SECONDS), session=spark,
                 )
-            except (PySparkException, Py4JError) as error:
+            except (PySparkException, Py4JError, OSError) as error:
                 raise SparkFailed((to_diagnostic(error, plan.queries[0]),)) from error
         if report.ended_by == "signal":
             raise KeyboardInterrupt
         if report.ended_by == "duration":
-            raise SparkFailed(tuple(_too_slow(query) for query in plan.queries))
+            slow = (query for query in plan.queries if query.name in report.unfinished)
+            raise SparkFailed(tuple(map(_too_slow, slow)))
         if report.diagnostics:
             raise SparkFailed(report.diagnostics)
-        return {q.name: _answer(q, feed, report, answers[q.name]) for q in plan.queries}
+        return report
+
+    def _drop_the_dead(self) -> None:
+        """Lets the next test start a session where the Java process of this one is gone."""
+        if self.session is not None and not is_alive(self.session):
+            self._stack.close()
+            self.session = None
 
     def _started(self) -> SparkSession:
         if self.session is None:

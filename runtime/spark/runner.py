@@ -21,7 +21,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from streamq.compiler.ir.physical import PhysicalPlan, PhysicalQuery
 from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.dsl.source import NO_SPAN
 from streamq.runtime import checkpoint
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
@@ -29,10 +28,8 @@ from streamq.runtime.run import RunListener, RunOptions, SilentListener
 from streamq.runtime.spark.emit import EmitContext, build_frame
 from streamq.runtime.spark.errors import silence_python_loggers, to_diagnostic
 from streamq.runtime.spark.functions import register_functions
-from streamq.runtime.spark.java import JavaNotFound
+from streamq.runtime.spark.own_session import own_session
 from streamq.runtime.spark.progress import ProgressReader
-from streamq.runtime.spark.quiet import children_write_to, last_line, silence_accumulators
-from streamq.runtime.spark.session import create_session
 from streamq.runtime.spark.sinks import RowFeed, SinkContext, start_query
 
 POLL_SECONDS = 0.2
@@ -186,35 +183,24 @@ def run_plan(
         return RunReport(
             ended_by, time.monotonic() - began, tuple(one.totals for one in run.running),
             tuple(run.diagnostics), {name: tuple(rows) for name, rows in run.memory.items()},
+            tuple(one.plan.name for one in run.running if not one.done),
         )
 
 
 def _own_session(run: _Run, plan: PhysicalPlan, stack: ExitStack) -> SparkSession:
-    """A session that ends with the run; Abort with SQ0802 where no Java is found."""
+    """A session that ends with the run; Abort where it does not start."""
     settings = dict(plan.settings)
     partitions = settings.pop("shuffle_partitions", None)
     if partitions is not None:
         settings["spark.sql.shuffle.partitions"] = partitions
     run.listener.preparing()
     log = run.options.log_file
-    with children_write_to(log) as output:
-        try:
-            spark = create_session(
-                settings, app="streamq", fast_start=run.options.fast_start, log_file=log
-            )
-        except JavaNotFound as missing:
-            raise Abort(
-                Diagnostic("SQ0802", str(missing), NO_SPAN, help=missing.help, notes=missing.seen)
-            ) from missing
-        except PySparkException as error:
-            raise Abort(
-                Diagnostic(
-                    "SQ0801", "Spark did not start", NO_SPAN, notes=(last_line(output),),
-                    help="`--log-file` keeps all that it says; `streamq doctor` looks at Java",
-                )
-            ) from error
-    silence_accumulators()
-    stack.callback(spark.stop)
+    spark = stack.enter_context(
+        own_session(
+            settings, app="streamq", fast_start=run.options.fast_start, log_file=log,
+            help="`--log-file` keeps all that it says; `streamq doctor` looks at Java",
+        )
+    )
     # Spark installs a handler of its own for SIGINT when it starts.
     stack.enter_context(_signals(run.stop))
     return spark

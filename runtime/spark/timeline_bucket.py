@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass
@@ -16,7 +17,7 @@ from streamq.stdlib.timelines.groups import Groups
 from streamq.stdlib.timelines.moments import AtInstant
 from streamq.stdlib.timelines.pairs import Pairs
 from streamq.stdlib.timelines.rows import LastRows
-from streamq.stdlib.timelines.table import CHANGE, State, Table, concat, length, take
+from streamq.stdlib.timelines.table import CHANGE, Column, Index, State, Table, concat, length, take
 from streamq.stdlib.timelines.timers import next_instant
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ MICROS = 1000
 
 ROWS_AT_ONCE = 64 * 1024
 """Rows that go to Spark in one piece."""
+
+TEXT_AT_ONCE = 16 * 1024 * 1024
+"""Characters of the texts that go to Spark in one piece; Arrow takes 2 GiB of them in one column."""
 
 _ARROW: Mapping[str, pa.DataType] = {
     "long": pa.int64(), "double": pa.float64(), "text": pa.string(),
@@ -108,11 +112,33 @@ class Bucket:
             changes = take(changes, changes["sign"] == self.only)
         if not length(changes):
             return
+        for start, stop in self._pieces(changes):
+            yield self._batch({name: column[start:stop] for name, column in changes.items()})
+
+    def _batch(self, changes: Table) -> pa.RecordBatch:
         columns = {TIME: pa.array(changes["at"]).view(pa.timestamp("us", "UTC"))}
         columns |= {name: pa.array(changes[name]) for name in RESULT}
         columns |= {
             f"v{i}": pa.array(changes[f"v{i}"], _ARROW[kind]) for i, kind in enumerate(self.results)
         }
-        batch = pa.RecordBatch.from_pydict(columns)
-        for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-            yield batch.slice(start, ROWS_AT_ONCE)
+        return pa.RecordBatch.from_pydict(columns)
+
+    def _pieces(self, changes: Table) -> Iterator[tuple[int, int]]:
+        """Rows from ``start`` up to but without ``stop``, so many as may go in one piece, and at least one."""
+        size = length(changes)
+        texts = [changes[f"v{i}"] for i, kind in enumerate(self.results) if kind == "text"]
+        through = np.cumsum(sum((_lengths(column) for column in texts), np.zeros(size, dtype=np.int64)))
+        start, sent = 0, 0
+        while start < size:
+            fits = int(np.searchsorted(through, sent + TEXT_AT_ONCE, "right"))
+            stop = max(start + 1, min(fits, start + ROWS_AT_ONCE, size))
+            yield start, stop
+            start, sent = stop, int(through[stop - 1])
+
+
+def _lengths(texts: Column) -> Index:
+    """Characters of each text; none where there is None."""
+    found = np.zeros(len(texts), dtype=np.int64)
+    there = np.flatnonzero(texts.astype(bool))
+    found[there] = np.fromiter(map(len, texts[there]), dtype=np.int64, count=len(there))
+    return found

@@ -1,4 +1,4 @@
-"""Sums and means of decimals as texts, exact however many digits they have."""
+"""Sums of more than 64 bits: those that fit in 64 after all, and sums and means of decimals as texts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ _MASK = (1 << _BITS) - 1
 def halves(values: Index) -> Table:
     """Whole numbers in two parts, so that the sums of up to 2**31 of them stay within 64 bits."""
     return {"high": values >> _BITS, "low": values & _MASK}
+
+
+def total_that_fits(parts: Table) -> tuple[Index, Column]:
+    """The sum of whole numbers, and where it does not fit in 64 bits."""
+    high = parts["high"] + (parts["low"] >> _BITS)
+    beyond: Column = (high < -(1 << (_BITS - 1))) | (high >= 1 << (_BITS - 1))
+    return (np.where(beyond, 0, high) << _BITS) | (parts["low"] & _MASK), beyond
 
 
 def total_text(parts: Table, scale: int) -> Column:

@@ -1,8 +1,8 @@
 """Aggregates over the stretches of time of groups, for which a few numbers can stand for many rows.
 
-Each goes three steps; those in ``members.py`` look at all rows instead. ``lift``: what every row adds. ``combine``: what the members of each stretch make together,
-in the same columns, so that it can stand for them later on. ``finish``: the value. No step depends on the order of
-the rows.
+Each goes three steps; those in ``members.py`` look at all rows instead. ``lift``: what every row adds.
+``combine``: what the members of each stretch make together, in the same columns, so that it can stand for them
+later on. ``finish``: the value. No step depends on the order of the rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from streamq.dsl.records import dataclass
-from streamq.stdlib.timelines.decimals import halves, mean_text, total_text
+from streamq.stdlib.timelines.decimals import halves, mean_text, total_text, total_that_fits
 from streamq.stdlib.timelines.exact import sums
 from streamq.stdlib.timelines.spans import Spans, bits, greatest, odd_bits, totals
 from streamq.stdlib.timelines.squares import OF_ONE, OF_TWO, finish_squares, lift_squares
@@ -20,7 +20,7 @@ from streamq.stdlib.timelines.table import Column, Index, Table, length
 
 _EXTREMES = frozenset({"MIN", "MAX", "ANY_VALUE", "FIRST", "LAST", "MIN_BY", "MAX_BY"})
 _BITS = frozenset({"BIT_AND", "BIT_OR", "BIT_XOR"})
-_FIXED = _EXTREMES | _BITS | OF_ONE | OF_TWO | {"COUNT", "SUM", "AVG", "BOOL_AND", "BOOL_OR"}
+_FIXED = _EXTREMES | _BITS | OF_ONE | OF_TWO | {"COUNT", "SUM", "TRY_SUM", "AVG", "BOOL_AND", "BOOL_OR"}
 _OF_MEMBERS = frozenset({
     "COLLECT_LIST", "LISTAGG", "MODE", "PERCENTILE", "APPROX_PERCENTILE", "APPROX_TOP_K", "MIN_BY_N", "MAX_BY_N",
     "SKEWNESS", "KURTOSIS",
@@ -35,11 +35,13 @@ class Fold:
     """An aggregate of value columns.
 
     ``args``: positions of its arguments. COUNT without any counts rows; FIRST and LAST have the value, the
-    timestamp, and maybe what is NULL where a row does not count; MIN_BY and MAX_BY the value and what it goes by. ``result``: the kind of the value, 'long', 'double'
-    or 'text'. ``distinct``: rows with equal arguments count once. ``options``: the constants of the aggregate: how
-    many values for MIN_BY_N, MAX_BY_N and APPROX_TOP_K, shares from 0 to 1 for percentiles, the separator of LISTAGG. SUM and AVG
-    of decimals, which come as whole numbers, have a text as result, and as options the digits after the point: of
-    the values, and of a mean.
+    timestamp, and maybe what is NULL where a row does not count; MIN_BY and MAX_BY the value and what it goes by;
+    COLLECT_LIST the value, and what its order goes by where that is something else. ``result``: the kind of the
+    value, 'long', 'double' or 'text'. ``distinct``: rows with equal arguments count once. ``options``: the
+    constants of the aggregate: how many values for MIN_BY_N, MAX_BY_N and APPROX_TOP_K, shares from 0 to 1 for
+    percentiles, the separator of LISTAGG. SUM and AVG of decimals, which come as whole numbers, have a text as
+    result, and as options the digits after the point: of the values, and of a mean. A SUM of 64 bits wraps
+    around, where TRY_SUM is NULL.
     """
 
     name: str
@@ -75,7 +77,7 @@ def lift(fold: Fold, table: Table) -> Table:
             return counted | {"total": np.where(known, table[f"v{fold.args[0]}"], 0)}
         case "SUM" if fold.result == "long":
             return counted | {"total": np.where(known, table[f"v{fold.args[0]}"], 0)}
-        case "SUM" | "AVG" if fold.result == "text":
+        case "TRY_SUM" | "SUM" | "AVG" if fold.name == "TRY_SUM" or fold.result == "text":
             return counted | halves(np.where(known, table[f"v{fold.args[0]}"], 0))
         case "SUM" | "AVG":
             total, rest = _as_doubles(np.where(known, table[f"v{fold.args[0]}"], 0))
@@ -125,6 +127,9 @@ def finish(fold: Fold, parts: Table) -> tuple[Column, Column]:
             return typed(fold, total_text(parts, *fold.options), empty)
         case "AVG" if fold.result == "text":
             return typed(fold, mean_text(parts, *fold.options), empty)
+        case "TRY_SUM":
+            total, beyond = total_that_fits(parts)
+            return typed(fold, total, empty | beyond)
         case "BIT_AND":
             return typed(fold, ~parts["bits"], empty)
         case "BIT_OR" | "BIT_XOR":

@@ -21,7 +21,7 @@ def fold_members(fold: Fold, members: Table, spans: Spans) -> tuple[Column, Colu
     """The values of an aggregate in each stretch, and where it is NULL; as ``finish`` gives them.
 
     COLLECT_LIST and LISTAGG have the members in the order in which they came, those of one instant by value;
-    with DISTINCT by value. LISTAGG has its separator as an option. A list comes as a JSON array of values.
+    with DISTINCT by value. A second argument of COLLECT_LIST goes before the value there. LISTAGG has its separator as an option. A list comes as a JSON array of values.
     """
     members, spans = known(fold, members, spans)
     if fold.distinct:
@@ -67,8 +67,8 @@ def different_rows(members: Table, places: Sequence[int]) -> Table:
 
 def _list(fold: Fold, members: Table, spans: Spans) -> tuple[Column, Column]:
     value, null = _argument(fold, members)
-    code = codes(value, null)
-    order = np.argsort(code) if fold.distinct else np.lexsort((code, members["at"]))
+    by = [codes(members[f"v{place}"], is_null(members, place)) for place in fold.args]
+    order = np.lexsort((*by, *(() if fold.distinct else (members["at"],))))
     plain = fold.name == "LISTAGG"
     separator = str(fold.options[0]) if fold.options else ""
     pieces = value if plain else as_json(value, null)
@@ -130,38 +130,38 @@ def _percentiles(fold: Fold, members: Table, spans: Spans) -> tuple[Column, Colu
     ranks, values = codes(value, null), _by_code(value)
     stretch = np.flatnonzero(_counts(members, spans))
     count = _counts(members, spans)[stretch]
-    columns = [
-        _percentile(fold.name, ranks, values, spans, stretch, count, share) for share in fold.options
-    ]
+    shares = np.array(fold.options, dtype=np.float64)[:, None]
+    if fold.name == "APPROX_PERCENTILE":
+        # The least value that so large a share of all does not exceed.
+        columns = _at(np.maximum(np.ceil(shares * count), 1) - 1, ranks, values, spans, stretch)
+    else:
+        columns = _between((count - 1) * shares, ranks, values, spans, stretch)
     empty = np.ones(spans.size, dtype=bool)
     empty[stretch] = False
     if fold.result != "text":
-        found = np.zeros(spans.size, dtype=values.dtype)
+        found = np.zeros(spans.size, dtype=columns.dtype)
         found[stretch] = columns[0]
         return typed(fold, found, empty)
-    pieces = np.stack(columns, axis=1).ravel()
+    pieces = columns.T.ravel()
     owner = np.repeat(stretch, len(columns))
     pieces = as_json(pieces, np.zeros(len(pieces), dtype=bool))
     return _typed_text(arrays(pieces, owner, spans.size), empty)
 
 
-def _percentile(
-    name: str, ranks: Index, values: Column, spans: Spans, stretch: Index, count: Index, share: float
-) -> Column:
-    """The value at a share of the way from the first to the last, between two by the distance.
-
-    APPROX_PERCENTILE: the least value that so large a share of all does not exceed.
-    """
-    if name == "APPROX_PERCENTILE":
-        place = np.maximum(np.ceil(share * count).astype(np.int64), 1) - 1
-        return values[nth(ranks, spans, stretch, place)]
-    at = (count - 1) * share
+def _between(at: Column, ranks: Index, values: Column, spans: Spans, stretch: Index) -> Column:
+    """Doubles at places that lie between two members, by the distance from both; shaped as ``_at`` has it."""
     low, high = np.floor(at), np.ceil(at)
-    below = values[nth(ranks, spans, stretch, low.astype(np.int64))]
-    above = values[nth(ranks, spans, stretch, high.astype(np.int64))]
+    below, above = np.split(_at(np.concatenate((low, high)), ranks, values, spans, stretch), 2)
     with np.errstate(invalid="ignore", over="ignore"):
         between = (high - at) * below + (at - low) * above
     return np.where((low == high) | (below == above), below, between)
+
+
+def _at(places: Column, ranks: Index, values: Column, spans: Spans, stretch: Index) -> Column:
+    """The values at places in order, counted from 0: a row for each share, with the places of the wanted stretches."""
+    wanted = places.astype(np.int64).ravel()
+    found: Column = values[nth(ranks, spans, np.tile(stretch, len(places)), wanted)]
+    return found.reshape(places.shape)
 
 
 def _shape(fold: Fold, members: Table, spans: Spans) -> tuple[Column, Column]:

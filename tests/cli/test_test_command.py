@@ -146,13 +146,13 @@ def test_wrong_usage(
 def test_without_java_there_is_no_spark(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from streamq.runtime.spark import fixture_runs
+    from streamq.runtime.spark import own_session
     from streamq.runtime.spark.java import JavaNotFound
 
     def no_java(*args: object, **options: object) -> None:
         raise JavaNotFound(())
 
-    monkeypatch.setattr(fixture_runs, "create_session", no_java)
+    monkeypatch.setattr(own_session, "create_session", no_java)
     assert cli.main(["test", "--engine", "spark"]) == 3
     shown = capsys.readouterr()
     assert shown.out == ""

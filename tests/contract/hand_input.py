@@ -66,6 +66,18 @@ ODD_ROWS: dict[str, Case] = {
         ],
         input=ODD, late=2,
     ),
+    # (a, NULL) and (NULL, a) are two groups.
+    "groups that differ in where the NULL is": relation(
+        "SELECT k, CASE WHEN k IS NULL THEN 'a' END AS c, COUNT(*) AS n FROM s [RANGE 10 SECONDS] "
+        "WHERE k IS NULL OR k = 'a' GROUP BY k, c",
+        [
+            (1, "+", None, "a", 1), (1, "+", "a", None, 2), (11, "-", None, "a", 1),
+            (11, "-", "a", None, 2), (16, "+", "a", None, 1), (20, "-", "a", None, 1),
+            (20, "+", "a", None, 2), (20, "+", None, "a", 1), (26, "-", "a", None, 2),
+            (26, "+", "a", None, 1), (30, "-", "a", None, 1), (30, "-", None, "a", 1),
+        ],
+        input=ODD, late=2,
+    ),
     # NULLs are one group; a sum of nothing but NULLs is NULL.
     "groups of a range, NULL too": relation(
         "SELECT k, COUNT(*) AS n, SUM(v) AS sv FROM s [RANGE 10 SECONDS] GROUP BY k",

@@ -192,6 +192,16 @@ JOINS: dict[str, Case] = {
             (50, "b", 9, None, 50),
         ],
     ),
+    # s: a1 [1,11) b2 [3,13) a3 [7,17) a5 [12,22) c1 [14,24) a5 [15,25) b9 [45,55);
+    # r: a10 [2,7) b20 [9,14) a30 [13,18). Each time that a row has no counterpart any more, it comes.
+    "rows without a counterpart, whenever they have none": stream(
+        "ISTREAM(SELECT k, v FROM s [RANGE 10 SECONDS] WHERE k <> 'z' AND "
+        "NOT EXISTS (SELECT 1 FROM r [RANGE 5 SECONDS] WHERE r.k = s.k))",
+        [
+            (1, "a", 1), (3, "b", 2), (7, "a", 1), (7, "a", 3), (12, "a", 5), (14, "c", 1),
+            (18, "a", 5), (18, "a", 5), (45, "b", 9),
+        ],
+    ),
 }
 
 LOOKUPS: dict[str, Case] = {

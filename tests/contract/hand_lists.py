@@ -143,6 +143,36 @@ LISTS: dict[str, Case] = {
             14: (Decimal(-2), Decimal(2), Decimal(5)), 45: (Decimal(2), Decimal(6), Decimal(5)),
         }),
     ),
+    # v * v - 5: -4 | -4 -1 | -4 -1 4 | -1 4 20 | 4 20 -4 | 20 -4 20 | -4 20 76
+    "different long decimals of the last three rows, and the last one": relation(
+        "SELECT COLLECT_SET(CAST(v * v - 5 AS DECIMAL(30, 2))) AS ds, "
+        "LAST(DISTINCT CAST(IF(v = 5, NULL, v) AS DECIMAL(30, 2))) AS l FROM s [ROWS 3]",
+        one_row({
+            1: ((Decimal(-4),), Decimal(1)), 3: ((Decimal(-4), Decimal(-1)), Decimal(2)),
+            7: ((Decimal(-4), Decimal(-1), Decimal(4)), Decimal(3)),
+            12: ((Decimal(-1), Decimal(4), Decimal(20)), None),
+            14: ((Decimal(-4), Decimal(4), Decimal(20)), Decimal(1)),
+            15: ((Decimal(-4), Decimal(20)), None),
+            45: ((Decimal(-4), Decimal(20), Decimal(76)), Decimal(9)),
+        }),
+    ),
+    # a | a b | b a | a a | a c | c a | a b, where an a counts 2**62: twice that is too much.
+    "sums of whole numbers that do not fit": relation(
+        "SELECT TRY_SUM(IF(k = 'a', 4611686018427387904, v)) AS total FROM s [ROWS 2]",
+        one_row({1: (2**62,), 3: (2**62 + 2,), 12: (None,), 14: (2**62 + 1,), 45: (2**62 + 9,)}),
+    ),
+    # The groups (a, NULL) and (NULL, a) are two.
+    "lists by two keys, one of them NULL": relation(
+        "SELECT IF(v < 3, k, NULL) AS small, IF(v < 3, NULL, k) AS large, COLLECT_LIST(v) AS vs "
+        "FROM s [ROWS 3] GROUP BY 1, 2",
+        [
+            (1, "+", "a", None, (1,)), (3, "+", "b", None, (2,)), (7, "+", None, "a", (3,)),
+            (12, "-", "a", None, (1,)), (12, "-", None, "a", (3,)), (12, "+", None, "a", (3, 5)),
+            (14, "-", "b", None, (2,)), (14, "+", "c", None, (1,)),
+            (15, "-", None, "a", (3, 5)), (15, "+", None, "a", (5, 5)),
+            (45, "-", None, "a", (5, 5)), (45, "+", None, "a", (5,)), (45, "+", None, "b", (9,)),
+        ],
+    ),
     # (v, x): 1 1.5 | and 2 2.5 | 2 2.5 alone | none with x, then 5 1.0 alone | and 1 0.5 | 5 1.0, 9 1.0
     "lines through the last two rows": relation(
         "SELECT COVAR_POP(v, x) AS c, REGR_SLOPE(x, v) AS up, REGR_COUNT(x, v) AS n FROM s [ROWS 2]",

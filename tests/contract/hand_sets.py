@@ -376,6 +376,41 @@ SUBQUERIES: dict[str, Case] = {
         "HAVING COUNT(*) > 1 OR k IN (SELECT k FROM r [TUMBLE 10 SECONDS])",
         [(10, "a", 2), (10, "b", 1), (20, "a", 2)],
     ),
+    # As FLOAT 16777217 is 16777216: two numbers of r are one there, and of s the first two rows.
+    "different numbers that are equal as what is compared": stream(
+        "SELECT k, v FROM s [TUMBLE 10 SECONDS] WHERE CAST(16777215 + v AS FLOAT) IN "
+        "(SELECT 16777215 + w / 10 FROM r [TUMBLE 10 SECONDS])",
+        [(10, "a", 1), (10, "b", 2)],
+    ),
+    "different numbers that are equal as what is compared, as values": stream(
+        "SELECT k, v, CAST(16777215 + v AS FLOAT) IN "
+        "(SELECT 16777215 + w / 10 FROM r [TUMBLE 10 SECONDS]) AS there, "
+        "(SELECT COUNT(*) FROM r [TUMBLE 10 SECONDS] "
+        "WHERE 16777215 + w / 10 = CAST(16777215 + v AS FLOAT)) AS n FROM s [TUMBLE 10 SECONDS]",
+        [
+            (10, "a", 1, True, 2), (10, "b", 2, True, 2), (10, "a", 3, False, 0),
+            (20, "a", 5, False, 0), (20, "c", 1, False, 0), (20, "a", 5, False, 0),
+            (50, "b", 9, False, 0),
+        ],
+    ),
+    # 2 while w10 is there, 3 from w20 on.
+    "a number that equals what the query computes": relation(
+        "SELECT k, v FROM s [RANGE 5 SECONDS] WHERE EXISTS "
+        "(SELECT 1 FROM r [RANGE 10 SECONDS] WHERE w / 10 + 1 = CAST(v AS DOUBLE))",
+        [(3, "+", "b", 2), (8, "-", "b", 2), (9, "+", "a", 3), (12, "-", "a", 3)],
+    ),
+    # The last values of a and b: 3 and 2 in the first window, of a and c 5 and 1 in the second.
+    "groups whose last value is asked for": stream(
+        "SELECT k, COUNT(*) AS n FROM s [TUMBLE 10 SECONDS] GROUP BY k "
+        "HAVING LAST(v) IN (SELECT w / 10 FROM r [TUMBLE 10 SECONDS])",
+        [(10, "b", 1)],
+    ),
+    # Three rows of s and two of r, then three and one, then one of s alone.
+    "a count that is asked for": stream(
+        "SELECT COUNT(*) - 1 IN (SELECT COUNT(*) FROM r [TUMBLE 10 SECONDS]) AS one_more "
+        "FROM s [TUMBLE 10 SECONDS]",
+        [(10, True), (20, False), (50, False)],
+    ),
     "not in a table, as a value": stream(
         "SELECT k, k NOT IN (SELECT k FROM t) AS stranger FROM s WHERE k < 'y'",
         [

@@ -235,4 +235,19 @@ WINDOWS_OVER_RESULTS: dict[str, Case] = {
         "[SESSION 5 SECONDS PARTITION BY k] GROUP BY k) [NOW] AS q JOIN r [RANGE 5 SECONDS] ON q.k = r.k)",
         [(6, "a", 1, 10)],
     ),
+    # What leaves: a with 1, 2, 1, 2, 3, 2 and 1 rows, as rows come and go.
+    "rows that left, each at its instant": stream(
+        "SELECT RSTREAM(k, n) FROM DSTREAM(SELECT k, COUNT(*) AS n FROM s [RANGE 10 SECONDS] "
+        "WHERE k <> 'z' GROUP BY k) [NOW]",
+        [
+            (7, "a", 1), (11, "a", 2), (12, "a", 1), (13, "b", 1), (15, "a", 2), (17, "a", 3),
+            (22, "a", 2), (24, "c", 1), (25, "a", 1), (55, "b", 1),
+        ],
+    ),
+    # Sums 1, 3, 5 and again 5 of a: the last is not new, whatever is selected of the others.
+    "one column of results that are new": stream(
+        "SELECT k FROM ISTREAM(SELECT k, SUM(v) AS total FROM s [TUMBLE 5 SECONDS] WHERE k <> 'z' "
+        "GROUP BY k) AS q",
+        [(5, "a"), (5, "b"), (10, "a"), (15, "a"), (15, "c"), (50, "b")],
+    ),
 }

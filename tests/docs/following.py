@@ -1,10 +1,10 @@
 """Follows a page line by line, in an empty folder.
 
 Blocks with ``file=`` are written, ``sh`` blocks are run one after another. ``text`` blocks behind a command say what
-it prints: ``output`` exactly, ``sorted`` exactly but in any order, ``lines`` these lines among others, ``like`` lines
-that differ in their numbers only. ``fails``: the command ends with an error. ``--accept`` renews ``output`` blocks.
-``spark``: the command needs Spark. ``install``: not run, since the test runs in what it makes; its make targets are
-looked up by ``test_links.py``.
+it prints: ``output`` exactly, ``sorted`` exactly but in any order, ``lines`` these lines among others, ``like`` these
+lines but for the time that something took, ``shaped`` these lines but for all numbers. ``fails``: the command ends
+with an error. ``--accept`` renews ``output`` blocks. ``spark``: the command needs Spark. ``install``: not run, since
+the test runs in what it makes; its make targets are looked up by ``test_links.py``.
 """
 
 from __future__ import annotations
@@ -41,9 +41,19 @@ def _compare(page: Page, told: Block, printed: str) -> None:
     elif told.has("lines"):
         assert set(told.text.splitlines()) <= set(printed.splitlines()), page.place(told)
     elif told.has("like"):
+        assert _without_times(told.text) <= _without_times(printed), f"{page.place(told)}:\n{printed}"
+    elif told.has("shaped"):
         assert _shapes(told.text) <= _shapes(printed), f"{page.place(told)}:\n{printed}"
     else:
         assert not told.words, page.place(told)
+
+
+def _without_times(text: str) -> set[str]:
+    """The lines without blanks that only align, and with 0 for each number that has a unit of time."""
+    return {
+        re.sub(r"\b\d+(\.\d+)?(?= (s|ms|seconds?)\b)", "0", " ".join(line.split()))
+        for line in text.splitlines()
+    }
 
 
 def _shapes(text: str) -> set[str]:

@@ -161,7 +161,7 @@ def test_aggregates_equal_sparks(spark: SparkSession) -> None:
     wrong: list[str] = []
     for i, (call, sql) in enumerate(zip(calls_, texts, strict=True)):
         expected = from_arrow(table.column(i)[0].as_py(), call.type)
-        found = compile_aggregate(call, COLUMNS)(rows)
+        found = compile_aggregate(call, COLUMNS)(rows, ())
         if call.function == "COLLECT_SET":
             found, expected = as_set(found), as_set(expected)
         if not same(found, expected):

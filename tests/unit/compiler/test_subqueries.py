@@ -7,7 +7,7 @@ import pytest
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.rewrite import walk
 from streamq.dsl.ast import JoinKind
-from streamq.dsl.types import BIGINT, BOOLEAN, DOUBLE
+from streamq.dsl.types import BIGINT, BOOLEAN, DOUBLE, FLOAT
 from tests.support.compiling import codes, found, logical_query
 
 MINUTE = "[RANGE 1 MINUTE]"
@@ -31,6 +31,11 @@ def test_a_full_join_using_has_its_column_once_and_first() -> None:
     assert starred == ["i", "x", "ts", "y", "b_ts"]
     assert schema(f"SELECT i, s.i AS ours, r.i AS theirs {FULL};") == ["i", "ours", "theirs"]
     assert codes(f"SELECT i, COUNT(*) AS c {FULL} WHERE i > 1 GROUP BY i;") == []
+
+
+def test_a_column_of_a_full_join_using_that_stands_already_is_called_by_its_input() -> None:
+    starred = schema(f"SELECT i, * FROM (SELECT x, i, ts FROM s) {MINUTE} a FULL JOIN r {MINUTE} b USING (i);")
+    assert starred == ["i", "a_i", "x", "ts", "y", "b_ts"]
 
 
 def test_full_joins_using_follow_each_other() -> None:
@@ -73,6 +78,14 @@ def test_having_and_order_by_go_with_values() -> None:
         f"HAVING COUNT(*) > (SELECT AVG(y) FROM r {window}) ORDER BY SUM(x) LIMIT 3;"
     )
     assert codes(query) == []
+
+
+def test_an_aggregate_with_a_subquery_in_having_gives_one_row() -> None:
+    for test in ("COUNT(*) IN (SELECT id FROM item)", f"EXISTS (SELECT 1 FROM r {MINUTE})"):
+        inner = f"(SELECT MAX(y) FROM r {MINUTE} HAVING {test})"
+        assert codes(f"SELECT {inner} AS m FROM s {MINUTE};") == []
+    joined = f"(SELECT q.c FROM (SELECT COUNT(*) AS c FROM r {MINUTE}) q JOIN r {MINUTE} p ON q.c = p.i)"
+    assert codes(f"SELECT {joined} AS m FROM s {MINUTE};") == ["SQ0305"]
 
 
 def test_nothing_is_bound_twice_however_deep_it_lies() -> None:
@@ -196,6 +209,127 @@ def test_a_list_of_one_aggregate_is_refused() -> None:
     )
 
 
+def test_the_column_is_of_the_type_that_is_compared_before_it_is_distinct() -> None:
+    for query in (
+        "SELECT i FROM s WHERE f IN (SELECT id FROM item);",
+        "SELECT f IN (SELECT id FROM item) AS answer FROM s;",
+        "SELECT i FROM s WHERE EXISTS (SELECT 1 FROM item WHERE id = f);",
+        "SELECT EXISTS (SELECT 1 FROM item WHERE id = f) AS answer FROM s;",
+        "SELECT (SELECT COUNT(*) FROM item WHERE id = f) AS answer FROM s;",
+    ):
+        assert not any("Cast" in repr(join.condition) for join in joins(query))
+        assert FLOAT in {f.type for join in joins(query) for f in join.right.schema}
+
+
+def test_equalities_of_two_types_and_of_computed_values_need_no_except() -> None:
+    for test in ("id = i", "id + 1 = l", "l = id + 1 AND name = t"):
+        query = f"SELECT i FROM s WHERE EXISTS (SELECT 1 FROM item WHERE {test});"
+        assert codes(query) == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "COUNT(*) IN (SELECT n FROM s {w})", "COUNT(*) NOT IN (SELECT n FROM s {w})",
+        "COUNT(*) = ANY (SELECT n FROM s {w})", "LAST(x) IN (SELECT y FROM r {w})",
+        "LAST(x) NOT IN (SELECT y FROM r {w})", "FIRST(x) > ANY (SELECT y FROM r {w})",
+    ],
+)
+def test_an_aggregate_that_is_asked_for_makes_groups(question: str) -> None:
+    window = "[TUMBLE 1 MINUTE]"
+    asked = question.format(w=window)
+    for query in (
+        f"SELECT {asked} AS answer FROM s {window};",
+        f"SELECT CASE WHEN {asked} THEN 1 ELSE 2 END AS answer FROM s {window};",
+        f"SELECT 1 AS one FROM s {window} HAVING {asked};",
+        f"SELECT t, {asked} AS answer FROM s {window} GROUP BY t;",
+    ):
+        assert codes(query) == []
+        assert any(isinstance(n, lg.Aggregate) for n in walk(logical_query(query).root))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT i FROM s WHERE COUNT(*) IN (SELECT id FROM item);",
+        "SELECT i FROM s WHERE COUNT(*) NOT IN (SELECT n FROM s);",
+        "SELECT i FROM s WHERE COUNT(*) > ALL (SELECT id FROM item);",
+        "SELECT i FROM s WHERE i = 1 OR COUNT(*) IN (SELECT n FROM s);",
+        f"SELECT MAX(COUNT(*) IN (SELECT n FROM s {MINUTE})) AS m FROM s {MINUTE};",
+    ],
+)
+def test_an_aggregate_that_is_asked_for_stands_where_aggregates_do(query: str) -> None:
+    assert codes(query) == ["SQ0404"]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "EXISTS (SELECT nonsense, blah(3) {})", "NOT EXISTS (SELECT nonsense, blah(3) {})",
+        "(i > 1 OR EXISTS (SELECT nonsense, blah(3) {}))",
+        "EXISTS (SELECT nonsense, blah(COUNT(*)) {})",
+        "EXISTS (SELECT nonsense, blah(COUNT(*)) {} HAVING COUNT(*) > 1)",
+    ],
+)
+def test_the_select_list_of_exists_is_looked_at(test: str) -> None:
+    where = test.format(f"FROM r {MINUTE} WHERE r.i = s.i")
+    assert codes(f"SELECT i FROM s {MINUTE} WHERE {where};") == ["SQ0202", "SQ0204"]
+
+
+def test_the_select_list_of_exists_may_read_the_row_outside() -> None:
+    inner = f"(SELECT *, r.*, s.x, y, {GREATEST}, NULL FROM r {MINUTE} WHERE r.i = s.i)"
+    assert codes(f"SELECT i FROM s {MINUTE} WHERE EXISTS {inner};") == []
+    assert codes(f"SELECT EXISTS {inner} AS answer FROM s {MINUTE};") == []
+    unknown = f"SELECT i FROM s {MINUTE} WHERE EXISTS (SELECT q.* FROM r {MINUTE});"
+    assert codes(unknown) == ["SQ0202"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT id FROM item WHERE EXISTS (SELECT 1 FROM s {MINUTE} WHERE s.l > item.id);",
+        f"SELECT id FROM item WHERE NOT EXISTS (SELECT 1 FROM s {MINUTE} WHERE s.l = item.id);",
+        f"SELECT id FROM item WHERE NOT EXISTS (SELECT 1 FROM s {MINUTE});",
+        f"SELECT id FROM item WHERE id NOT IN (SELECT l FROM s {MINUTE});",
+        "SELECT id FROM item WHERE id NOT IN (SELECT l FROM s [TUMBLE 1 MINUTE]);",
+        f"SELECT id FROM item WHERE id < ALL (SELECT l FROM s {MINUTE});",
+        f"SELECT id FROM item WHERE id < ANY (SELECT l FROM s {MINUTE});",
+        f"SELECT id, (SELECT MAX(l) FROM s {MINUTE}) AS m FROM item;",
+        f"SELECT id, id IN (SELECT l FROM s {MINUTE}) AS answer FROM item;",
+    ],
+)
+def test_a_table_outside_is_refused_in_words_of_its_own(query: str) -> None:
+    (wrong,) = found(query)
+    assert (wrong.code, wrong.label) == ("SQ0502", "a stream inside, a table outside")
+
+
+def test_a_table_outside_may_meet_a_stream() -> None:
+    assert codes(f"SELECT id FROM item WHERE id IN (SELECT l FROM s {MINUTE});") == []
+    assert codes(f"SELECT id FROM item WHERE EXISTS (SELECT 1 FROM s {MINUTE} WHERE l = id);") == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"(SELECT MAX(y) AS y FROM r {MINUTE} WHERE r.i = s.i UNION SELECT 1.0 AS y FROM r {MINUTE})",
+        f"(WITH q AS (SELECT y FROM r {MINUTE} WHERE r.i = s.i) SELECT y FROM q)",
+        f"(SELECT q.y FROM (SELECT y FROM r {MINUTE} WHERE r.i = s.i) q)",
+        f"(SELECT y FROM r {MINUTE} WHERE y IN (SELECT y FROM r {MINUTE} WHERE i = s.i))",
+        f"(SELECT y FROM r {MINUTE} WHERE r.i = s.i ORDER BY y LIMIT 2)",
+        f"(SELECT SUM(y + s.x) AS y FROM r {MINUTE} GROUP BY i)",
+    ],
+)
+def test_a_row_outside_that_is_out_of_reach_is_told_from_what_is_unknown(query: str) -> None:
+    wrongs = found(f"SELECT i FROM s {MINUTE} WHERE x IN {query};")
+    assert [d.code for d in wrongs if d.code != "SQ0902"] == ["SQ0501"]
+    assert "of the row outside" in wrongs[-1].message
+
+
+def test_a_view_below_a_subquery_knows_no_row_outside() -> None:
+    text = f"CREATE VIEW w AS SELECT y FROM r {MINUTE} WHERE i = l; SELECT i FROM s {MINUTE} WHERE x IN (SELECT y FROM w);"
+    assert codes(text) == ["SQ0202"]
+
+
 # --- tables in set operations --------------------------------------------------------------------
 
 
@@ -209,3 +343,14 @@ def test_except_and_intersect_look_up_a_table() -> None:
     assert schema(f"SELECT id FROM item INTERSECT {ours};") == ["id"]
     assert codes(f"SELECT id FROM item EXCEPT {ours};") == ["SQ0501"]
     assert codes(f"{ours} EXCEPT ALL SELECT id FROM item;") == ["SQ0501"]
+
+
+def test_a_map_is_not_compared() -> None:
+    prelude = (
+        "CREATE TABLE places (i INT, m MAP<STRING, INT>) WITH (connector = 'memory');\n"
+        "SELECT i, m FROM s {} SELECT i, m FROM places;"
+    )
+    for op in ("EXCEPT", "INTERSECT"):
+        (wrong,) = found(prelude.format(op))
+        assert wrong.code == "SQ0502"
+        assert wrong.message == f"{op} cannot compare `m`, which is a MAP<STRING, INT>"

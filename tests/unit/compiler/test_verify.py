@@ -53,6 +53,16 @@ BROKEN: dict[str, tuple[lg.Logical, str]] = {
     ),
     "a stamp that is not there": (lg.Watermark(SCAN, "tz", 0), "stamps by `tz`"),
     "an aggregate outside a grouping": (lg.Project(SCAN, (("m", aggregate_call()),)), "holds an aggregate"),
+    "an aggregate in a test": (
+        lg.Filter(SCAN, IsNull(operand=aggregate_call(), type=BOOLEAN)), "Filter .*holds an aggregate",
+    ),
+    "an aggregate in a join": (
+        lg.Join(
+            SCAN, lg.Project(SCAN, (("j", K),)), JoinKind.LEFT,
+            IsNull(operand=aggregate_call(), type=BOOLEAN),
+        ),
+        "Join .*holds an aggregate",
+    ),
 }  # fmt: skip
 
 

@@ -48,8 +48,8 @@ def call(text: str) -> AggCall:
 )
 def test_aggregates(text: str, expected: object, of_none: object) -> None:
     aggregate = compile_aggregate(call(text), COLUMNS)
-    assert aggregate(ROWS) == pytest.approx(expected, rel=1e-12) if isinstance(expected, float) else aggregate(ROWS) == expected
-    assert aggregate([]) == of_none
+    assert aggregate(ROWS, ()) == pytest.approx(expected, rel=1e-12) if isinstance(expected, float) else aggregate(ROWS, ()) == expected
+    assert aggregate([], ()) == of_none
 
 
 def test_every_declared_aggregate_is_computed_or_said_not_to_be() -> None:

@@ -58,6 +58,11 @@ def long_total(members: Arguments) -> int | None:
     return (sum(values) + 2**63) % 2**64 - 2**63 if values else None
 
 
+def total_that_fits(members: Arguments) -> int | None:
+    values = [v for (v,) in known(members)]
+    return sum(values) if values and -(2**63) <= sum(values) < 2**63 else None
+
+
 def average(members: Arguments) -> float | None:
     values = [v for (v,) in known(members)]
     if not values:
@@ -177,6 +182,7 @@ CASES: list[tuple[Fold, Callable[[Arguments], Any]]] = [
     (Fold("COUNT", (DOUBLE,), "long"), lambda m: len(known(m))),
     (Fold("COUNT", (TEXT, LONG), "long"), lambda m: len(known(m))),
     (Fold("SUM", (LONG,), "long"), long_total),
+    (Fold("TRY_SUM", (LONG,), "long"), total_that_fits),
     (Fold("SUM", (LONG,), "double"), total),
     (Fold("SUM", (DOUBLE,), "double"), total),
     (Fold("AVG", (LONG,), "double"), average),
@@ -273,6 +279,22 @@ def test_where_a_line_meets_zero() -> None:
     found = run(Groups((), (fold,), True), changes, [20], random.Random(0))
     rows = {at: values[0] for at, sign, _, values in found if sign > 0}
     assert rows == {0: None, 1: 1.0, 3: 3.0, 9: None}
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_whole_numbers_that_do_not_fit_together(grows: bool) -> None:
+    """2**62, then twice that, then 1 less, and down to the least number and one below it."""
+    values = (2**62, 2**62, -1, -(2**63), -(2**63), 0, -1)
+    changes: list[Change] = [
+        (at, 1, FOREVER, at, (1, "k1", 0.0, v, "", 0, 0, 0.0)) for at, v in enumerate(values)
+    ]
+    folds = tuple(Fold(name, (LONG,), "long") for name in ("TRY_SUM", "SUM"))
+    found = run(Groups((KEY,), folds, False, grows), changes, [1, 20], random.Random(0))
+    rows = {at: values[1:] for at, sign, _, values in found if sign > 0}
+    assert rows == {
+        0: (2**62, 2**62), 1: (None, -(2**63)), 2: (2**63 - 1, 2**63 - 1), 3: (-1, -1),
+        4: (None, 2**63 - 1), 6: (None, 2**63 - 2),
+    }
 
 
 def test_equal_results_are_not_given_again() -> None:

@@ -79,7 +79,7 @@ def share_of(values: list[Any], share: float) -> Any:
 
 def percentile(*shares: float) -> Evaluate:
     def fold(members: Arguments) -> Any:
-        values = sorted(in_order(members), key=order)
+        values = sorted(map(float, in_order(members)), key=order)
         found = [share_of(values, share) for share in shares] if values else None
         return found and (found[0] if len(shares) == 1 else as_list(found))
 
@@ -127,6 +127,17 @@ def text(separator: str, *, different: bool = False) -> Evaluate:
     return fold
 
 
+def by_another(members: Arguments) -> str:
+    """As they came, those of one instant and one second argument as often as they are there."""
+    kept = sorted((m for m in members if None not in m), key=lambda m: (m[0], m[2], m[1]))
+    return as_list([m[1] for m in kept])
+
+
+def different_by_another(members: Arguments) -> str:
+    kept = {(m[2], m[1]) for m in members if None not in m}
+    return as_list([value for _, value in sorted(kept)])
+
+
 def long_total(members: Arguments) -> int | None:
     values = [v for _, v in once(members)]
     return (sum(values) + 2**63) % 2**64 - 2**63 if values else None
@@ -148,6 +159,8 @@ CASES: list[tuple[Fold, Evaluate]] = [
     (Fold("COLLECT_LIST", (TEXT,), "text"), lambda m: as_list(in_order(m))),
     (Fold("COLLECT_LIST", (TEXT,), "text", distinct=True), lambda m: as_list(in_order(once(m)))),
     (Fold("COLLECT_LIST", (DOUBLE,), "text", distinct=True), lambda m: as_list(in_order(once(m)))),
+    (Fold("COLLECT_LIST", (TEXT, STAMP), "text"), by_another),
+    (Fold("COLLECT_LIST", (TEXT, STAMP), "text", distinct=True), different_by_another),
     (Fold("LISTAGG", (TEXT,), "text"), text("")),
     (Fold("LISTAGG", (TEXT,), "text", options=(", ",)), text(", ")),
     (Fold("LISTAGG", (TEXT,), "text", True, ("]",)), text("]", different=True)),
@@ -158,6 +171,7 @@ CASES: list[tuple[Fold, Evaluate]] = [
     (Fold("PERCENTILE", (DOUBLE,), "double", options=(0.3,)), percentile(0.3)),
     (Fold("PERCENTILE", (NEAR,), "text", options=(0.0, 0.75, 1.0)), percentile(0.0, 0.75, 1.0)),
     (Fold("PERCENTILE", (NEAR,), "double", True, (0.5,)), lambda m: percentile(0.5)(once(m))),
+    (Fold("PERCENTILE", (FLAG,), "double", options=(0.5,)), percentile(0.5)),
     (Fold("APPROX_PERCENTILE", (LONG,), "long", options=(0.5,)), at_rank(0.5)),
     (Fold("APPROX_PERCENTILE", (DOUBLE,), "double", options=(0.0,)), at_rank(0.0)),
     (Fold("APPROX_PERCENTILE", (LONG,), "text", options=(0.2, 1.0)), at_rank(0.2, 1.0)),
