@@ -20,7 +20,13 @@ from streamq.runtime.reference.facts import BEGINNING, FOREVER, Fact, Facts, cha
 from streamq.runtime.reference.joins import join
 from streamq.runtime.reference.values import Instant, to_instant
 from streamq.runtime.reference.watermarks import Clock
-from streamq.runtime.reference.windows import MICROS, apply_window, ends_at, is_complete
+from streamq.runtime.reference.windows import (
+    MICROS,
+    apply_window,
+    ends_at,
+    is_complete,
+    sessions_in_turn,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +156,9 @@ class _Evaluation:
                 for framed in apply_window(node.spec, [fact], columns)
                 if not is_complete(framed, limit)
             ]
+        elif isinstance(node.spec, lg.Session):
+            kept = self._on_time(node, self._batched(node.input), node.spec)
+            facts = sessions_in_turn(node.spec, kept, columns)
         else:
             kept = self._on_time(node, self._batched(node.input), node.spec)
             facts = apply_window(node.spec, [fact for _, fact in kept], columns)

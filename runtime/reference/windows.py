@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from itertools import groupby
 
 from streamq.compiler.ir import logical as lg
 from streamq.runtime.reference.facts import FOREVER, Fact, Facts, Frame, in_time_order
@@ -59,14 +60,42 @@ def _grouped(
 
 def _sessions(group: Facts, gap: int) -> Iterable[Fact]:
     """Runs of rows with gaps shorter than ``gap``: one final bag at the end of each."""
+    for run in _runs(group, gap):
+        yield from _closed(run, gap)
+
+
+def _runs(group: Facts, gap: int) -> Iterable[Facts]:
     run: Facts = []
     for fact in group:
         if run and fact.start - run[-1].start >= gap:
-            yield from _closed(run, gap)
+            yield run
             run = []
         run.append(fact)
     if run:
-        yield from _closed(run, gap)
+        yield run
+
+
+def sessions_in_turn(
+    spec: lg.Session, rows: Iterable[tuple[Instant, Fact]], columns: tuple[str, ...]
+) -> Facts:
+    """Sessions of rows in order of arrival, each with the watermark that it came to.
+
+    A session that the watermark has passed is told, and takes no more rows: what comes then begins another one.
+    """
+    gap = spec.gap_ms * MICROS
+    found: Facts = []
+    waiting: Facts = []
+    for watermark, arrived in groupby(rows, key=lambda row: row[0]):
+        groups = _grouped(waiting, columns, spec.partition)
+        waiting = []
+        for run in (run for group in groups for run in _runs(group, gap)):
+            if run[-1].start + gap <= watermark:
+                found += _closed(run, gap)
+            else:
+                waiting += run
+        waiting += [fact for _, fact in arrived]
+    groups = _grouped(waiting, columns, spec.partition)
+    return [*found, *(fact for group in groups for fact in _sessions(group, gap))]
 
 
 def _closed(run: Facts, gap: int) -> Iterable[Fact]:

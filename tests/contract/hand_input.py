@@ -66,6 +66,24 @@ ODD_ROWS: dict[str, Case] = {
         ],
         input=ODD, late=2,
     ),
+    # The watermark at 15 has ended the sessions of the rows at 1: a at 12 begins another one, and is not late.
+    "a session that has ended takes no more rows": stream(
+        "SELECT k, COUNT(*) AS n FROM s [SESSION 13 SECONDS PARTITION BY k] GROUP BY k",
+        [(14, "a", 2), (14, None, 1), (17, "b", 1), (33, "a", 4), (33, None, 1), (34, "c", 1)],
+        input=ODD,
+    ),
+    # Windows end at 4, 11, 18 and 25: they begin at 1970. Spark sees that the condition never holds, makes no join
+    # of it, and loses the rows without a key.
+    "nothing meets": stream(
+        "SELECT s.k AS k, v, w FROM s [TUMBLE 7 SECONDS] LEFT JOIN r [TUMBLE 7 SECONDS] "
+        "ON s.k = r.k AND s.k IS NULL",
+        [
+            (4, "a", 2, None), (4, "a", 2, None), (4, None, 1, None), (11, "b", None, None),
+            (18, "a", 7, None), (18, "a", 8, None), (18, "a", 9, None), (25, None, 4, None),
+            (25, "a", 3, None), (25, "c", 6, None),
+        ],
+        DIFFERS, input=ODD,
+    ),
     # (a, NULL) and (NULL, a) are two groups.
     "groups that differ in where the NULL is": relation(
         "SELECT k, CASE WHEN k IS NULL THEN 'a' END AS c, COUNT(*) AS n FROM s [RANGE 10 SECONDS] "

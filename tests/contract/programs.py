@@ -123,10 +123,12 @@ range_joins = st.builds(
     "WHERE s.k = r.k AND {}".format,
     st.integers(1, 15), st.integers(1, 15), tests_of("s.", "v"),
 )
+# A condition that can never hold makes Spark's optimiser lose rows: the case "nothing meets" of ``hand_input``.
 window_joins = st.builds(
     lambda kind, window, test: f"SELECT s.k AS k, v, w, WINDOW_END FROM s {window} {kind} r {window} "
     f"ON s.k = r.k AND {test}",
-    st.sampled_from(("JOIN", "LEFT JOIN", "RIGHT JOIN")), windows, tests_of("s.", "v"),
+    st.sampled_from(("JOIN", "LEFT JOIN", "RIGHT JOIN")), windows,
+    tests_of("s.", "v").filter(lambda test: "s.k IS NULL" not in test),
 )
 table_joins = st.builds(
     "SELECT s.k AS k, v, n FROM s {} t ON s.k = t.k{}".format,
