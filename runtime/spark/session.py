@@ -63,6 +63,8 @@ FAST_START: dict[str, Setting] = {
     "spark.driver.memory": "1g",
     "spark.sql.shuffle.partitions": 1,
     "spark.sql.codegen.wholeStage": False,
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.lightweightPlanChangeValidation": False,
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": False,
 }
 """What short test queries add: they end before compiled code would pay."""

@@ -89,8 +89,9 @@ def written(data: Input, folder: Path) -> Path:
     s = [[{"k": k, "v": v, "x": x, "ts": at(t)} for k, v, x, t in batch] for batch in data.s]
     r = [[{"k": k, "w": w, "ts": at(t)} for k, w, t in batch] for batch in data.r]
     if data is MAIN:
-        # No row of it is late however it is cut, and each micro-batch takes Spark a while.
-        s, r = ([[*batches[0], *batches[1]], *batches[2:]] for batches in (s, r))
+        # No row of it is late however it is cut, and each micro-batch takes Spark a while. The other inputs have
+        # several, and so have all generated programs.
+        s, r = ([[row for batch in batches for row in batch]] for batches in (s, r))
     write_batches(folder / "s", s)
     write_batches(folder / "r", r)
     write_batches(folder / "t", [[{"k": k, "name": name} for k, name in data.t]])

@@ -18,7 +18,7 @@ RATE = 400
 """Events per second of event time: enough that no auction is open for more than 10 seconds, which
 ``winning_bids.cql`` rests on, and that 20,000 events are 5 windows of 10 seconds long."""
 
-BATCHES = 4
+BATCHES = 2
 """Micro-batches of generated events."""
 
 SILENCE = timedelta(days=2)
