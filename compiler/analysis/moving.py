@@ -17,7 +17,7 @@ def runs_on_changes(root: lg.Logical) -> bool:
 
     Below a window over the result of another query a new plan begins: it takes the rows of that result as a stream.
     """
-    if root.change is lg.Change.MOVING or any(_looks_into_changes(n) for n in _above_results(root)):
+    if root.change is lg.Change.MOVING or any(needs_changes(n) for n in _above_results(root)):
         return True
     return root.change is lg.Change.UPDATE and not _updates(root)
 
@@ -77,7 +77,8 @@ def _updates(root: lg.Logical) -> bool:
     return len(grouped) < 2 and not outer
 
 
-def _looks_into_changes(node: lg.Logical) -> bool:
+def needs_changes(node: lg.Logical) -> bool:
+    """True for an operator that Spark's own cannot stand for: it has to see what comes and goes below it."""
     match node:
         case lg.Window(spec=spec) if node.input.event_time is None:
             return not isinstance(spec, lg.Unbounded | lg.Sliding | lg.Session)

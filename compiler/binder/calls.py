@@ -119,7 +119,7 @@ def _bind_aggregate(
     if isinstance(matched, Mismatch):
         return _mismatch(binder, node, matched)
     coerced = tuple(binder.coerce(a, t) for a, t in zip(args, matched.params, strict=True))
-    nullable = spec.name not in ("COUNT", "COUNT_IF", "APPROX_COUNT_DISTINCT")
+    nullable = spec.name not in ir.COUNTS
     return ir.AggCall(
         function=spec.name, args=coerced, spec=matched.spec, distinct=node.distinct,
         filter=condition, type=matched.result, nullable=nullable, origin=node.span,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamq.compiler.binder.arithmetic import comparison_type
 from streamq.compiler.binder.catalog import identity
-from streamq.compiler.binder.context import is_unknown
+from streamq.compiler.binder.context import is_unknown, unknown
 from streamq.compiler.binder.correlation import (
     Correlated,
     Equality,
@@ -114,14 +114,21 @@ def or_unknown(test: Expr, found: Compared) -> Expr:
 
 
 def extremes_of(
-    found: Compared, op: str, span: Span, env: Environment
-) -> tuple[lg.Logical, tuple[Column, ...]]:
-    """The least or greatest of the values, or both, for a comparison with ANY of them."""
-    value = found.column
-    calls = tuple((f"{value.name}_{name.lower()}", aggregate_of(name, value, span)) for name in EXTREMES[op])
-    keys = tuple((n, e) for n, e in identity(found.inner.schema) if n != value.name)
-    extremes = lg.Aggregate(found.inner, keys, calls, owner=env.owner, origin=span)
-    return extremes, tuple(Column(name=n, type=value.type, origin=span) for n, _ in calls)
+    found: Compared, op: str, span: Span, binder: ExpressionBinder
+) -> tuple[tuple[tuple[str, AggCall], ...], Expr]:
+    """The least or greatest of the values, or both, and whether the comparison holds for ANY of them."""
+    calls = tuple(
+        (f"{found.column.name}_{name.lower()}", aggregate_of(name, found.column, span))
+        for name in EXTREMES[op]
+    )
+    tests = tuple(
+        binder.compare(op, found.operand, Column(name=n, type=c.type, origin=span), span)
+        for n, c in calls
+    )
+    if is_unknown(*tests):
+        return calls, unknown(span)
+    test = tests[0] if len(tests) == 1 else ir.Op(op="OR", args=tests, type=BOOLEAN, origin=span)
+    return calls, test
 
 
 def aggregate_of(name: str, value: Expr | None, span: Span) -> AggCall:

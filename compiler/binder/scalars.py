@@ -36,9 +36,6 @@ from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import BOOLEAN
 
-COUNTS = frozenset({"COUNT", "COUNT_IF", "APPROX_COUNT_DISTINCT", "REGR_COUNT"})
-"""Aggregates that are 0 over no rows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -146,7 +143,7 @@ def _of_no_rows(node: ast.ScalarQuery, grouped: lg.Logical) -> Expr:
         ))
     if not (isinstance(grouped, lg.Project) and isinstance(below, lg.Aggregate)):
         raise _many_rows(node)
-    counts = {name for name, call in below.aggregates if call.function in COUNTS}
+    counts = {name for name, call in below.aggregates if call.function in ir.COUNTS}
 
     def without_rows(e: Expr) -> Expr | None:
         if not isinstance(e, Column):

@@ -139,16 +139,14 @@ def _bind_quantified(
         return plan if is_unknown(fails) else misses(
             plan, found.inner, found.and_(or_unknown(fails, found)), env, node.span
         )
-    extremes, columns = extremes_of(found, op, node.span, env)
-    tests = tuple(binder.compare(op, found.operand, column, node.span) for column in columns)
-    if is_unknown(*tests):
+    calls, test = extremes_of(found, op, node.span, binder)
+    if is_unknown(test):
         return plan
+    keys = tuple((n, e) for n, e in identity(found.inner.schema) if n != found.column.name)
+    extremes = lg.Aggregate(found.inner, keys, calls, owner=env.owner, origin=node.span)
     joined = lg.Join(
         plan, extremes, JoinKind.LEFT, ir.conjunction(found.tests), owner=env.owner,
         origin=node.span,
-    )
-    test = tests[0] if len(tests) == 1 else ir.Op(
-        op="OR", args=tests, type=BOOLEAN, origin=node.span
     )
     kept = lg.Filter(joined, test, owner=env.owner, origin=node.span)
     return as_before(kept, plan, env, node.span)

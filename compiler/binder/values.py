@@ -16,11 +16,11 @@ from functools import partial
 
 from streamq.compiler.binder.catalog import identity
 from streamq.compiler.binder.compared import (
-    EXTREMES,
     OPPOSITE,
     Compared,
     aggregate_of,
     compare_with,
+    extremes_of,
 )
 from streamq.compiler.binder.context import is_unknown, unknown
 from streamq.compiler.binder.correlation import (
@@ -171,17 +171,9 @@ def _any(
 ) -> Value:
     """True where the test holds for one value; else unknown where it does for a NULL, else false."""
     found = compare_with(operand, query, span, binder, env)
-    calls = tuple(
-        (f"{found.column.name}_{name.lower()}", aggregate_of(name, found.column, span))
-        for name in EXTREMES[op]
-    )
-    tests = tuple(
-        binder.compare(op, found.operand, Column(name=n, type=c.type, origin=span), span)
-        for n, c in calls
-    )
-    if is_unknown(found.operand, *found.tests, *tests):
+    calls, there = extremes_of(found, op, span, binder)
+    if is_unknown(found.operand, *found.tests, there):
         return Value((), unknown(span), span)
-    there = tests[0] if len(tests) == 1 else ir.Op(op="OR", args=tests, type=BOOLEAN, origin=span)
     join = _summary(found, calls, span, env)
     return Value((join,), _or_left_open(there, found, span), span)
 

@@ -105,6 +105,10 @@ class Call(Expr):
     spec: FunctionSpec = field(compare=False, repr=False)
 
 
+COUNTS = frozenset({"COUNT", "COUNT_IF", "APPROX_COUNT_DISTINCT", "REGR_COUNT"})
+"""Aggregates that are 0 over no rows, and never NULL."""
+
+
 @dataclass(frozen=True, slots=True)
 class Udf(Expr):
     """A Python function that the program declared."""

@@ -35,6 +35,7 @@ from streamq.compiler.lowering.rules import lower, warn_groups
 from streamq.compiler.lowering.sql import quote
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.dsl.ast import R2S, JoinKind
+from streamq.dsl.diagnostics import InternalError
 from streamq.dsl.records import replace
 
 CHANGE, CHANGED_AT = "change", "changed_at"
@@ -182,10 +183,7 @@ def _window(
         case lg.LastRows() as spec:
             return _rows(node, spec, below, context, needed)
         case _:
-            raise refuse(
-                "this window over the result of another query cannot be run yet", node.origin,
-                "use [RANGE t] or [ROWS n], or send the rows to a sink and read them as a stream",
-            )
+            raise InternalError(f"{type(node.spec).__name__} needs the rules of Spark's own windows")
 
 
 def _rows(

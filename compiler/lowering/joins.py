@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.ir.expr import Op, columns_of, conjuncts
+from streamq.compiler.ir.expr import columns_of, conjuncts
 from streamq.compiler.lowering.sql import WINDOW, interval, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
@@ -32,11 +32,6 @@ SPARK_KIND = {
 def lower_join(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
     """Chooses the form by how both sides change with time."""
     changes = (node.left.change, node.right.change)
-    if lg.Change.UPDATE in changes:
-        raise refuse(
-            "a join with rows that replace each other cannot be run yet", node.origin,
-            "aggregate over a window with SLIDE, so that each window gives one final result",
-        )
     if lg.Change.STATIC in changes:
         return _with_table(node, left, right, context)
     if left.session or right.session:
@@ -46,11 +41,6 @@ def lower_join(node: lg.Join, left: Lowered, right: Lowered, context: LowerConte
         refuse_closed(side, "a join of streams", node)
     if changes == (lg.Change.FINAL, lg.Change.FINAL):
         return _same_window(node, left, right, context)
-    if lg.Change.FINAL in changes:
-        raise refuse(
-            "one side has a window with SLIDE and the other has not", node.origin,
-            "give both sides the same window",
-        )
     return _streams(node, left, right, context)
 
 
@@ -76,11 +66,6 @@ def _with_table(node: lg.Join, left: Lowered, right: Lowered, context: LowerCont
 
 
 def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
-    if node.left.window != node.right.window or not isinstance(node.left.window, lg.Sliding):
-        raise refuse(
-            "the two sides of the join have different windows", node.origin,
-            "give both sides the same RANGE and SLIDE",
-        )
     left, right = (one_time(side, WINDOW, node, context) for side in (left, right))
     renamed = ph.Select(
         right.step,
@@ -108,7 +93,6 @@ def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerCon
 
 def _streams(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
     stamps = (*_stamps(node.left, left), *_stamps(node.right, right))
-    _needs_equality(node)
     split = len(_stamps(node.left, left))
     bounds = [
         text for a in stamps[:split] for b in stamps[split:] for text in _bounds(a, b)
@@ -149,20 +133,6 @@ def _bounds(a: Stamp, b: Stamp) -> list[str]:
         f"{quote(later.column)} < {quote(row.column)} + {interval(row.range_ms)}"
         for row, later in ((a, b), (b, a)) if row.range_ms is not None
     ]
-
-
-def _needs_equality(node: lg.Join) -> None:
-    left = {f.name for f in node.left.schema}
-    right = {f.name for f in node.right.schema}
-    for part in conjuncts(node.condition):
-        if isinstance(part, Op) and part.op == "=":
-            a, b = (columns_of(arg) for arg in part.args)
-            if a and b and ((a <= left and b <= right) or (a <= right and b <= left)):
-                return
-    raise refuse(
-        "a join of two streams without an equality cannot be run yet", node.origin,
-        "add a condition such as a.key = b.key, or give both sides the same TUMBLE window",
-    )
 
 
 def warn_unbounded(node: lg.Logical, what: str, context: LowerContext) -> None:

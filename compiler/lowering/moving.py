@@ -20,7 +20,13 @@ from streamq.compiler.lowering.carry import (
     null_bits,
 )
 from streamq.compiler.lowering.sql import SESSION, WINDOW, quote, to_sql
-from streamq.compiler.lowering.state import LowerContext, Lowered, bare, refuse
+from streamq.compiler.lowering.state import (
+    LowerContext,
+    Lowered,
+    bare,
+    refuse,
+    refuse_raw_session,
+)
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.types import with_article
 
@@ -81,9 +87,7 @@ def from_stream(node: lg.Logical, below: Lowered, time: str, context: LowerConte
 def from_windows(node: lg.Logical, below: Lowered, context: LowerContext) -> Moving:
     """The results of windows: each holds from its window's end until the next one's, those of sessions at the end."""
     spec = node.window
-    if below.session is not None:
-        raise refuse("rows under a session window must be aggregated", node.origin,
-                     "add GROUP BY with the columns of PARTITION BY")
+    refuse_raw_session(below, node.origin)
     if below.sessions:
         window, length_us = SESSION, 1
     elif isinstance(spec, lg.Sliding) and WINDOW in below.times:

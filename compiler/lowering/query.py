@@ -10,7 +10,7 @@ from streamq.compiler.ir.rewrite import is_window_field
 from streamq.compiler.lowering.changes import CHANGE, CHANGED_AT, lower_changes
 from streamq.compiler.lowering.rules import lower
 from streamq.compiler.lowering.sql import quote, spark_type
-from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
+from streamq.compiler.lowering.state import LowerContext, Lowered, refuse, refuse_raw_session
 from streamq.compiler.passes.assign_watermarks import keeps_state
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.types import STRING, TIMESTAMP
@@ -51,9 +51,7 @@ def _lower_query(
         return _on_changes(query, sinks, context)
     below = lower(query.root, context)
     update = query.root.change is lg.Change.UPDATE
-    if below.session is not None:
-        raise refuse("rows under a session window must be aggregated", query.root.origin,
-                     "add GROUP BY with the columns of PARTITION BY")
+    refuse_raw_session(below, query.root.origin)
     sink = _sink(query, sinks, update)
     names = tuple(f.name for f in query.root.schema)
     return ph.PhysicalQuery(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamq.compiler.analysis.moving import frames_a_result
+from streamq.compiler.analysis.moving import frames_a_result, needs_changes
 from streamq.compiler.analysis.state_bound import kept_values
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
@@ -23,9 +23,10 @@ from streamq.compiler.lowering.state import (
     one_time,
     refuse,
     refuse_closed,
+    refuse_raw_session,
 )
 from streamq.dsl.ast import R2S
-from streamq.dsl.diagnostics import Diagnostic, Severity
+from streamq.dsl.diagnostics import Diagnostic, InternalError, Severity
 from streamq.dsl.records import replace
 from streamq.dsl.types import holds_map, with_article
 
@@ -33,6 +34,8 @@ from streamq.dsl.types import holds_map, with_article
 def lower(node: lg.Logical, context: LowerContext) -> Lowered:
     """The physical form of an operator and everything below it; ``Abort`` where there is none."""
     _refuse_quality(node)
+    if needs_changes(node):
+        raise InternalError(f"{type(node).__name__} needs the rules of changes.py")
     match node:
         case lg.Scan():
             return lower_scan(node, tuple(f.name for f in node.schema), context)
@@ -113,12 +116,6 @@ def _project(node: lg.Project, context: LowerContext) -> Lowered:
 
 
 def _filter(node: lg.Filter, below: Lowered, context: LowerContext) -> Lowered:
-    if node.change is lg.Change.UPDATE:
-        raise refuse(
-            "a filter over rows that replace each other cannot be run yet", node.predicate.origin,
-            "filter before grouping, or aggregate over a window with SLIDE",
-            notes=("a row that no longer passes would have to be taken back",),
-        )
     if below.session is not None:
         raise refuse(
             "a filter over a session window cannot be run yet", node.predicate.origin,
@@ -165,9 +162,6 @@ def _window(
             return replace(below, stamps=(Stamp(time, 0),))
         case lg.LastRows(rows=1, slide=None, range_ms=None) as spec if time is not None:
             return lower_last(node, spec, below, time, context)
-        case lg.LastRows():
-            raise refuse("a window of more than one row cannot be run yet", node.origin,
-                         "[PARTITION BY key ROWS 1] and windows in time can")
         case _:
             raise refuse("this window needs the stream's event time", node.origin,
                          "declare WATERMARK FOR on the stream", code="SQ0402")
@@ -182,23 +176,12 @@ def _without(column: str, below: Lowered, node: lg.Logical, context: LowerContex
 
 
 def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Lowered:
-    change = node.input.change
-    if change is lg.Change.MOVING:
-        raise refuse(
-            "an aggregate over a window without SLIDE cannot be run yet", node.origin,
-            "say how often it should change: [RANGE 10 MINUTES SLIDE 1 MINUTE]",
-        )
-    if change is lg.Change.UPDATE:
-        raise refuse(
-            "an aggregate over rows that replace each other cannot be run yet", node.origin,
-            "aggregate the inner query over a window with SLIDE",
-        )
     refuse_closed(below, "an aggregate", node)
     keys = _keys(node, below)
     names = tuple(f.name for f in node.schema)
     if below.session is not None:
         return _session(node, below, keys, context)
-    if change is lg.Change.APPEND:
+    if node.input.change is lg.Change.APPEND:
         warn_groups(node, context)
     window = ((WINDOW, quote(WINDOW)),) if below.window else ()
     plan = two_level(node.aggregates, below.columns) if below.window else None
@@ -295,7 +278,7 @@ def warn_groups(node: lg.Aggregate, context: LowerContext) -> None:
 def _distinct(node: lg.Distinct, below: Lowered, context: LowerContext) -> Lowered:
     refuse_closed(below, "DISTINCT", node)
     step_id = context.step_id(node, "distinct")
-    if below.session is not None or node.change in (lg.Change.MOVING, lg.Change.UPDATE):
+    if below.session is not None:
         raise refuse(
             "DISTINCT over this window cannot be run yet", node.origin,
             "use a window with SLIDE, or none",
@@ -352,26 +335,11 @@ def _union(node: lg.Union, context: LowerContext) -> Lowered:
 
 def _to_stream(node: lg.ToStream, below: Lowered, context: LowerContext) -> Lowered:
     change = node.input.change
-    op = node.op.value
-    if below.session is not None:
-        raise refuse("rows under a session window must be aggregated", node.origin,
-                     "add GROUP BY with the columns of PARTITION BY")
-    if node.op is R2S.DSTREAM:
-        raise refuse("DSTREAM cannot be run yet", node.origin, "ISTREAM and RSTREAM can")
-    if change is lg.Change.UPDATE:
-        raise refuse(
-            f"{op} of rows that replace each other cannot be run yet", node.origin,
-            "remove it to get the changes, or use a window with SLIDE for final results",
-        )
+    refuse_raw_session(below, node.origin)
     if node.op is R2S.RSTREAM and change is lg.Change.APPEND:
         raise refuse(
             "RSTREAM over an unbounded window would repeat all rows at every instant",
             node.origin, "say ISTREAM, or put a window after the stream", code="SQ0408",
-        )
-    if node.op is R2S.ISTREAM and change is lg.Change.FINAL:
-        raise refuse(
-            "ISTREAM between successive windows cannot be run yet", node.origin,
-            "RSTREAM gives every window's result",
         )
     repeats = node.op is R2S.RSTREAM and change is lg.Change.MOVING
     if repeats and not any(s.range_ms == 0 for s in below.stamps):

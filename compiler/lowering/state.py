@@ -102,6 +102,13 @@ def one_time(below: Lowered, keep: str | None, node: lg.Logical, context: LowerC
     return replace(below.over(step), times=frozenset({kept}))
 
 
+def refuse_raw_session(below: Lowered, span: Span) -> None:
+    """Refuses the rows of a session window that nothing aggregates."""
+    if below.session is not None:
+        raise refuse("rows under a session window must be aggregated", span,
+                     "add GROUP BY with the columns of PARTITION BY")
+
+
 def refuse_closed(below: Lowered, what: str, node: lg.Logical) -> None:
     """Refuses what groups, above rows whose window Spark no longer takes for a window."""
     if below.closed:

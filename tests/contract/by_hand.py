@@ -7,7 +7,8 @@ from tests.contract.hand_aggregates import AGGREGATES, NESTED
 from tests.contract.hand_input import EQUAL_ROWS, ODD_ROWS
 from tests.contract.hand_joins import JOINS, LOOKUPS
 from tests.contract.hand_lists import LISTS
-from tests.contract.hand_sets import SETS, SUBQUERIES
+from tests.contract.hand_sets import SETS
+from tests.contract.hand_subqueries import SUBQUERIES
 from tests.contract.hand_windows import ROW_WINDOWS, TIME_WINDOWS, WINDOWS_OVER_RESULTS
 
 BY_HAND: dict[str, Case] = {
