@@ -15,7 +15,7 @@ from streamq.compiler.passes.assign_watermarks import keeps_state
 from streamq.dsl.records import dataclass
 from streamq.runtime.reference import relations as ops
 from streamq.runtime.reference.answers import Answer, Inputs
-from streamq.runtime.reference.expressions import compile_expr
+from streamq.runtime.reference.expressions import Udfs
 from streamq.runtime.reference.facts import BEGINNING, FOREVER, Fact, Facts, changes_of
 from streamq.runtime.reference.joins import join
 from streamq.runtime.reference.values import Instant, to_instant
@@ -46,23 +46,29 @@ class EvaluateOptions:
 
 
 def evaluate(
-    plan: lg.LogicalPlan, inputs: Inputs, options: EvaluateOptions | None = None
+    plan: lg.LogicalPlan, inputs: Inputs, options: EvaluateOptions | None = None,
+    udfs: Udfs | None = None,
 ) -> dict[str, Answer]:
     """The answer of each query of a bound program, by name. Sources without input are empty.
+
+    ``udfs``: the functions that the program declares, as far as its queries call them.
 
     Raises ``ReferenceUnsupported`` for a function that has no executable meaning here.
     """
     options = options or EvaluateOptions()
-    return {q.name: _Evaluation(q, inputs, options).answer() for q in plan.queries}
+    return {q.name: _Evaluation(q, inputs, options, udfs or {}).answer() for q in plan.queries}
 
 
 class _Evaluation:
     """One query over the input."""
 
-    def __init__(self, query: lg.LogicalQuery, inputs: Inputs, options: EvaluateOptions) -> None:
+    def __init__(
+        self, query: lg.LogicalQuery, inputs: Inputs, options: EvaluateOptions, udfs: Udfs
+    ) -> None:
         self.query = query
         self.inputs = inputs
         self.options = options
+        self.udfs = udfs
         self.memo: dict[int, Facts] = {}
         self.late: dict[str, int] = {}
         self.judges = options.watermark and (keeps_state(query.root) or runs_on_changes(query.root))
@@ -98,17 +104,17 @@ class _Evaluation:
                 return [fact for _, fact in self._stamped(node)]
             case lg.Filter() | lg.Project() | lg.Shed():
                 below = self.facts(node.input)
-                return [new for new in map(ops.by_row(node), below) if new is not None]
+                return [new for new in map(ops.by_row(node, self.udfs), below) if new is not None]
             case lg.Window():
                 return self._window(node)
             case lg.Aggregate():
-                return ops.aggregated(node, self.facts(node.input))
+                return ops.aggregated(node, self.facts(node.input), self.udfs)
             case lg.Distinct():
                 return ops.distinct(self.facts(node.input))
             case lg.Sort():
-                return ops.sorted_rows(node, self.facts(node.input))
+                return ops.sorted_rows(node, self.facts(node.input), self.udfs)
             case lg.Join():
-                return join(node, self.facts(node.left), self.facts(node.right), compile_expr)
+                return join(node, self.facts(node.left), self.facts(node.right), self.udfs)
             case lg.Union():
                 return [fact for branch in node.branches for fact in self.facts(branch)]
             case lg.Compare():
@@ -123,7 +129,7 @@ class _Evaluation:
         if id(node) in self.arrivals:
             return self.arrivals[id(node)]
         if not isinstance(node, lg.Scan):
-            found = _each(node, self._arrived(node.inputs[0]))
+            found = self._each(node, self._arrived(node.inputs[0]))
         else:
             batches = self.inputs.get(node.source.name, ())
             static = node.source.is_table
@@ -188,16 +194,15 @@ class _Evaluation:
             case lg.Watermark():
                 return self._stamped(node)
             case lg.Filter() | lg.Project() | lg.Shed():
-                return _each(node, self._batched(node.input))
+                return self._each(node, self._batched(node.input))
             case _:
                 return [(0, fact) for fact in self.facts(node)]
 
-
-def _each(node: lg.Logical, rows: list[tuple[int, Fact]]) -> list[tuple[int, Fact]]:
-    """The rows with their batches, each as the operator leaves it."""
-    change = ops.by_row(node)
-    changed = ((batch, change(fact)) for batch, fact in rows)
-    return [(batch, fact) for batch, fact in changed if fact is not None]
+    def _each(self, node: lg.Logical, rows: list[tuple[int, Fact]]) -> list[tuple[int, Fact]]:
+        """The rows with their batches, each as the operator leaves it."""
+        change = ops.by_row(node, self.udfs)
+        changed = ((batch, change(fact)) for batch, fact in rows)
+        return [(batch, fact) for batch, fact in changed if fact is not None]
 
 
 def _source_of(node: lg.Logical) -> str:

@@ -9,21 +9,19 @@ from collections.abc import Callable, Iterable, Sequence
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Expr, Op, columns_of, conjuncts
 from streamq.dsl.ast import JoinKind
+from streamq.runtime.reference.expressions import Evaluate, Udfs, compile_expr
 from streamq.runtime.reference.facts import Fact, Facts
 from streamq.runtime.reference.values import Instant, Row
 
-Evaluate = Callable[[Row], object]
-Compile = Callable[[Expr, tuple[str, ...]], Evaluate]
 
-
-def join(node: lg.Join, left: Facts, right: Facts, compile_expr: Compile) -> Facts:
+def join(node: lg.Join, left: Facts, right: Facts, udfs: Udfs) -> Facts:
     """The pairs that meet the condition, and for outer joins each row while it has no partner."""
     left_names = tuple(f.name for f in node.left.schema)
     right_names = tuple(f.name for f in node.right.schema)
     left_keys, right_keys, rest = _equalities(node.condition, left_names, right_names)
-    key_of = [_row_of([compile_expr(e, names) for e in keys]) for keys, names in (
+    key_of = [_row_of([compile_expr(e, names, udfs) for e in keys]) for keys, names in (
         (left_keys, left_names), (right_keys, right_names))]
-    tests = [compile_expr(e, (*left_names, *right_names)) for e in rest]
+    tests = [compile_expr(e, (*left_names, *right_names), udfs) for e in rest]
     shelves = _shelves(right, key_of[1])
     found: Facts = []
     met_right: dict[int, list[tuple[Instant, Instant]]] = defaultdict(list)

@@ -11,7 +11,7 @@ from streamq.compiler.ir.expr import WINDOW_FIELDS
 from streamq.dsl.ast import R2S
 from streamq.dsl.types import Array, Map, Struct, Type
 from streamq.runtime.reference.aggregates import Aggregate, compile_aggregate
-from streamq.runtime.reference.expressions import compile_expr
+from streamq.runtime.reference.expressions import Udfs, compile_expr
 from streamq.runtime.reference.facts import (
     BEGINNING,
     FOREVER,
@@ -39,14 +39,14 @@ def seen(fact: Fact) -> Row:
     return (*fact.row, to_datetime(fact.frame.start), to_datetime(fact.frame.end))
 
 
-def by_row(node: lg.Logical) -> Callable[[Fact], Fact | None]:
+def by_row(node: lg.Logical, udfs: Udfs) -> Callable[[Fact], Fact | None]:
     """What an operator that looks at one row at a time makes of it; None where it takes it away."""
     match node:
         case lg.Filter():
-            test = compile_expr(node.predicate, over(node.input))
+            test = compile_expr(node.predicate, over(node.input), udfs)
             return lambda fact: fact if test(seen(fact)) is True else None
         case lg.Project():
-            items = [compile_expr(e, over(node.input)) for _, e in node.items]
+            items = [compile_expr(e, over(node.input), udfs) for _, e in node.items]
 
             def project(fact: Fact) -> Fact:
                 row = seen(fact)
@@ -59,14 +59,14 @@ def by_row(node: lg.Logical) -> Callable[[Fact], Fact | None]:
             raise TypeError(f"{type(node).__name__} needs more than a row")
 
 
-def aggregated(node: lg.Aggregate, facts: Facts) -> Facts:
+def aggregated(node: lg.Aggregate, facts: Facts, udfs: Udfs) -> Facts:
     """One row per group that has rows; without keys one row in all, from the first row on.
 
     The rows of each session are a group of their own, as are those of each sliding window.
     """
     columns = over(node.input)
-    keys = [compile_expr(e, columns) for _, e in node.keys]
-    calls = [compile_aggregate(call, columns) for _, call in node.aggregates]
+    keys = [compile_expr(e, columns, udfs) for _, e in node.keys]
+    calls = [compile_aggregate(call, columns, udfs) for _, call in node.aggregates]
     groups: dict[tuple[object, Row], Facts] = defaultdict(list)
     for fact in facts:
         row = seen(fact)
@@ -131,10 +131,10 @@ def joined_up(facts: Iterable[Fact]) -> Facts:
     return found
 
 
-def sorted_rows(node: lg.Sort, facts: Facts) -> Facts:
+def sorted_rows(node: lg.Sort, facts: Facts, udfs: Udfs) -> Facts:
     """The first rows in order; ties go by the rows' values, downwards only where all keys go down."""
     columns = over(node.input)
-    keys = [(compile_expr(i.expr, columns), i) for i in node.order]
+    keys = [(compile_expr(i.expr, columns, udfs), i) for i in node.order]
     down = all(i.descending and not i.nulls_first for i in node.order)
     places = [k for k, f in enumerate(node.schema) if _is_ordered(f.type)]
 

@@ -81,9 +81,8 @@ class FixtureRuns:
             folders = write_feed(feed, Path(folder))
             try:
                 queries = tuple(as_fixture(q, folders, feed.closing, spark) for q in plan.queries)
-                # Queries that call a function in Python are refused before.
                 report = run_plan(
-                    replace(plan, queries=queries, functions=()),
+                    replace(plan, queries=queries),
                     RunOptions(once=True, duration_s=SECONDS), session=spark,
                 )
             except (PySparkException, Py4JError, OSError) as error:

@@ -216,6 +216,42 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NO_COLOR", "1")
     return tmp_path
 
+OWN_FUNCTIONS = """\
+import pyarrow as pa
+import pyarrow.compute as pc
+
+def shout(text): return pc.fill_null(pc.utf8_upper(text), 'NOTHING')
+def later(at): return pc.add(at, pa.scalar(3_600_000_000, pa.duration('us')))
+def pair(n, text): return pa.StructArray.from_arrays([n, text], names=['n', 'of'])
+def price(n): return n.cast(pa.int32()).cast(pa.decimal128(12, 2))
+"""
+OWN_PROGRAM = """\
+CREATE STREAM s (n BIGINT, k STRING, ts TIMESTAMP, WATERMARK FOR ts AS ts)
+  WITH (connector = 'file', path = 's', format = 'json');
+CREATE FUNCTION shout(x STRING) RETURNS STRING AS 'called_on_both:shout';
+CREATE FUNCTION later(x TIMESTAMP) RETURNS TIMESTAMP AS 'called_on_both:later';
+CREATE FUNCTION pair(n BIGINT, x STRING) RETURNS STRUCT<n: BIGINT, of: STRING> AS 'called_on_both:pair';
+CREATE FUNCTION price(n BIGINT) RETURNS DECIMAL(12,2) AS 'called_on_both:price';
+CREATE QUERY each AS SELECT shout(k) AS k, later(ts) AS ts, pair(n, k).of AS of, price(n) AS price FROM s;
+CREATE QUERY counted AS
+  SELECT shout(k) AS k, SUM(price(n)) AS total FROM s [TUMBLE 10 SECONDS] WHERE price(n) > 1 GROUP BY shout(k);
+"""
+OWN_TEST = """\
+- test: functions of the program
+  input:
+    s:
+      columns: [n, k, ts]
+      rows: [[1, a, 2024-01-01 00:00:01], [2, null, 2024-01-01 00:00:02], [3, a, 2024-01-01 00:00:03]]
+  expect:
+    each:
+      columns: [k, ts, of, price]
+      rows:
+        - [A, 2024-01-01 01:00:01, a, 1]
+        - [NOTHING, 2024-01-01 01:00:02, null, 2]
+        - [A, 2024-01-01 01:00:03, a, 3]
+    counted: {columns: [k, total], rows: [[NOTHING, 2], [A, 3]]}
+"""
+
 
 @pytest.fixture
 def on_spark(spark: SparkSession) -> FixtureRuns:
@@ -277,6 +313,14 @@ def test_open_windows_and_no_input(folder: Path, on_spark: FixtureRuns) -> None:
 def test_values_of_every_type(folder: Path, on_spark: FixtureRuns) -> None:
     (one,) = outcomes(folder, on_spark, ALL_TYPES, TYPES)
     assert passed(one)
+
+
+def test_functions_of_the_program_are_called_on_both(folder: Path, on_spark: FixtureRuns) -> None:
+    """The functions work on values alone: whether they get many at once is nothing that a test may see."""
+    (folder / "called_on_both.py").write_text(OWN_FUNCTIONS)
+    (one,) = outcomes(folder, on_spark, OWN_TEST, OWN_PROGRAM)
+    assert passed(one)
+    assert one.not_compared == ()
 
 
 def test_what_the_engines_do_not_agree_on_is_shown(folder: Path, on_spark: FixtureRuns) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import pytest
@@ -12,7 +12,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from streamq.compiler.driver import compile_program
-from streamq.compiler.ir.physical import FunctionSource, PhysicalPlan
+from streamq.compiler.ir.physical import PhysicalPlan
 from streamq.runtime.fixtures.feed import Feed
 from streamq.runtime.fixtures.runner import SparkFailed
 from streamq.runtime.metrics import RunReport
@@ -113,19 +113,3 @@ def test_only_queries_that_have_not_ended_are_too_slow(
     with FixtureRuns() as on_spark, pytest.raises(SparkFailed) as failed:
         on_spark(plan(), EMPTY, {})
     assert [d.message for d in failed.value.diagnostics] == ["query `slow` did not end within 600 s"]
-
-
-def test_functions_in_python_are_not_imported(
-    monkeypatch: pytest.MonkeyPatch, sessions: list[DeadSession]
-) -> None:
-    seen: list[tuple[FunctionSource, ...]] = []
-
-    def look(plan: PhysicalPlan) -> RunReport:
-        seen.append(plan.functions)
-        return lost(plan)
-
-    run_that(monkeypatch, look)
-    other = FunctionSource("f", "no.such_module:f", ("INT",), "INT")
-    with FixtureRuns() as on_spark, pytest.raises(SparkFailed):
-        on_spark(replace(plan(), functions=(other,)), EMPTY, {})
-    assert seen == [()]
