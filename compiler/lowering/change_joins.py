@@ -19,7 +19,7 @@ from streamq.compiler.lowering.moving import (
     sql_over,
     stateful,
 )
-from streamq.compiler.lowering.sql import quote
+from streamq.compiler.lowering.sql import above_watermark, quote
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.records import replace
@@ -134,7 +134,7 @@ def _pairs(
     if passed:
         test = f"{quote(SIDE)} <> 0L OR ({test})"
     return pairs.over(ph.Where(
-        pairs.step, f"if({quote(TIME)} IS NULL, FALSE, {test})",
+        pairs.step, above_watermark(test, quote(TIME)),
         id=context.step_id(node, "condition"), origin=node.origin,
     ))
 
@@ -146,6 +146,6 @@ def _with_key(
     if not keys or is_kept:
         return side
     test = " AND ".join(f"{k} IS NOT NULL" for k in keys)
-    test = f"if({quote(TIME)} IS NULL, FALSE, {test})"
+    test = above_watermark(test, quote(TIME))
     return side.over(ph.Where(side.step, test, id=context.step_id(node, "keyed"),
                               origin=node.origin))

@@ -32,7 +32,7 @@ from streamq.compiler.lowering.moving import (
     until,
 )
 from streamq.compiler.lowering.rules import lower, warn_groups
-from streamq.compiler.lowering.sql import quote
+from streamq.compiler.lowering.sql import above_watermark, quote
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.dsl.ast import R2S, JoinKind
 from streamq.dsl.diagnostics import InternalError
@@ -147,8 +147,7 @@ def _stream(node: lg.Logical, context: LowerContext) -> Moving:
 
 
 def _filter(node: lg.Filter, below: Moving, context: LowerContext) -> Moving:
-    # Spark would move the test below the watermark, unless it reads the event time.
-    test = f"if({quote(TIME)} IS NULL, FALSE, {sql_over(node.predicate, below, node)})"
+    test = above_watermark(sql_over(node.predicate, below, node), quote(TIME))
     return below.over(ph.Where(below.step, test, id=context.step_id(node, "filter"),
                                origin=node.origin))
 
@@ -259,7 +258,7 @@ def _to_stream(node: lg.ToStream, below: Moving, context: LowerContext) -> Movin
         changes = net_changes(node, below, context)
     sign = -1 if node.op is R2S.DSTREAM else 1
     kept = told(changes.step, "only", sign) or ph.Where(
-        changes.step, f"if({quote(TIME)} IS NULL, FALSE, {quote(SIGN)} = {sign}L)",
+        changes.step, above_watermark(f"{quote(SIGN)} = {sign}L", quote(TIME)),
         id=context.step_id(node, node.op.value.lower()), origin=node.origin,
     )
     items = (

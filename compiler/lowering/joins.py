@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.ir.expr import columns_of, conjuncts
-from streamq.compiler.lowering.sql import WINDOW, interval, quote, to_sql
+from streamq.compiler.ir.expr import Expr, Op, columns_of, conjuncts
+from streamq.compiler.lowering.sql import WINDOW, above_watermark, interval, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
     Lowered,
@@ -56,13 +56,25 @@ def _with_table(node: lg.Join, left: Lowered, right: Lowered, context: LowerCont
             "side instead", code="SQ0502",
         )
     facts = right if stream_right else left
-    if facts.session is not None and not (needs_left or needs_right):
+    # A stream's row that is kept anyway is not taken away for its key.
+    kept = needs_left or needs_right
+    if facts.session is not None and not kept:
         raise refuse(
             "a join under a session window cannot be run yet", node.origin,
             "join in FROM, before the window, or keep all rows with LEFT JOIN",
             notes=("the rows without a counterpart belong to the sessions too",),
         )
-    return _join(node, left, right, _condition(node, left, right), facts, context)
+    time = "" if kept else _time_of(node.right if stream_right else node.left, facts)
+    times = ("", time) if stream_right else (time, "")
+    condition = _condition(node, left, right, times, tables=True)
+    return _join(node, left, right, condition, facts, context)
+
+
+def _time_of(stream: lg.Logical, lowered: Lowered) -> str:
+    """SQL of the event time, if the stream's watermark has to move."""
+    if stream.event_time is not None and stream.event_time in lowered.columns:
+        return quote(stream.event_time)
+    return f"{quote(WINDOW)}.start" if lowered.window else ""
 
 
 def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
@@ -74,7 +86,8 @@ def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerCon
     )
     other = replace(right, step=renamed, window=False)
     same = f"{quote(WINDOW)} = {quote(RIGHT_WINDOW)}"
-    condition = _condition(node, left, right, (WINDOW, RIGHT_WINDOW))
+    starts = (f"{quote(WINDOW)}.start", f"{quote(RIGHT_WINDOW)}.start")
+    condition = _condition(node, left, right, starts)
     test = same if condition == "TRUE" else f"{same} AND {condition}"
     joined = _join(node, left, other, test, left, context)
     match node.kind:
@@ -109,7 +122,8 @@ def _streams(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext
     if not bounded:
         warn_unbounded(node, "join", context)
     times = (_stamps(node.left, left)[0].column, _stamps(node.right, right)[0].column)
-    condition = " AND ".join([_condition(node, left, right, times), *bounds])
+    told = _condition(node, left, right, tuple(t and quote(t) for t in times))
+    condition = " AND ".join([told, *bounds])
     left, right = (one_time(s, time, node, context)
                    for s, time in zip((left, right), times, strict=True))
     facts = replace(left, stamps=stamps, window=False, session=None)
@@ -146,20 +160,38 @@ def warn_unbounded(node: lg.Logical, what: str, context: LowerContext) -> None:
 
 
 def _condition(
-    node: lg.Join, left: Lowered, right: Lowered, times: tuple[str, str] = ("", "")
+    node: lg.Join, left: Lowered, right: Lowered, times: tuple[str, ...], *, tables: bool = False
 ) -> str:
-    """The condition; ``times``: the event time of each side that is a stream with a watermark.
+    """The condition; ``times``: SQL of the event time of each side that is a stream with a watermark.
 
-    Spark moves a test of one side below that side's watermark unless it reads the event time; rows that
-    fail it would then no longer move the watermark, and the rows without a counterpart would not come.
+    A test of one side must stay above that side's watermark, or rows without a counterpart would not come. So must
+    what Spark finds out for itself: that rows whose key is NULL have no partner.
     """
     known = left.columns | right.columns
     sides = ({f.name for f in node.left.schema}, {f.name for f in node.right.schema})
-    texts = []
+
+    def side_of(expr: Expr) -> int | None:
+        read = columns_of(expr)
+        return next((k for k, side in enumerate(sides) if read and read <= side), None)
+
+    texts: list[str] = []
     for part in conjuncts(node.condition):
-        text, read = to_sql(part, known), columns_of(part)
-        time = next((t for t, side in zip(times, sides, strict=True) if t and read and read <= side), "")
-        texts.append(f"if({quote(time)} IS NULL, FALSE, {text})" if time else text)
+        side = side_of(part)
+        if side is not None and times[side]:
+            texts.append(above_watermark(to_sql(part, known), times[side]))
+        elif isinstance(part, Op) and part.op == "=" and {*map(side_of, part.args)} == {0, 1}:
+            keys = [
+                (to_sql(key, known), times[side_of(key) or 0] if key.nullable else "")
+                for key in part.args
+            ]
+            texts.append(
+                " = ".join(above_watermark(key, time, "NULL") if time else key for key, time in keys)
+            )
+            if not tables:
+                # Spark's join of streams takes NULL for a key like any other.
+                texts += [above_watermark(f"{k} IS NOT NULL", time) for k, time in keys if time]
+        else:
+            texts.append(to_sql(part, known))
     return " AND ".join(f"({text})" for text in texts) if len(texts) > 1 else "".join(texts) or "TRUE"
 
 

@@ -14,7 +14,7 @@ from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.moving import TIME
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
 from streamq.compiler.lowering.scans import lower_scan, lower_shed
-from streamq.compiler.lowering.sql import SESSION, WINDOW, aggregate, quote, to_sql
+from streamq.compiler.lowering.sql import SESSION, WINDOW, above_watermark, aggregate, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
     Lowered,
@@ -126,9 +126,7 @@ def _filter(node: lg.Filter, below: Lowered, context: LowerContext) -> Lowered:
     condition = to_sql(node.predicate, below.columns)
     time = node.input.event_time
     if time is not None and _stands_on_watermark(node.input):
-        # Spark moves a filter below the watermark unless it reads the event time; rows that do not
-        # pass would then no longer move the watermark, and the query's results would be held up.
-        condition = f"if({quote(time)} IS NULL, FALSE, {condition})"
+        condition = above_watermark(condition, quote(time))
     return below.over(ph.Where(
         below.step, condition, id=context.step_id(node, "filter"), origin=node.origin,
     ))

@@ -50,6 +50,9 @@ WINDOW = "__window"
 SESSION = "__session"
 """Beside it, Spark's own struct of a session, whose end is a microsecond before the session's."""
 
+BEFORE_ALL_TIME = f"{1 - (1 << 63)}L"
+"""Microseconds since 1970 that no event time has."""
+
 
 def quote(name: str) -> str:
     """An identifier in backticks."""
@@ -83,6 +86,18 @@ def spark_type(t: Type) -> str:
 def interval(ms: int) -> str:
     """A length of time as a day-time interval."""
     return f"INTERVAL '{ms // 1000}.{ms % 1000:03d}' SECOND" if ms >= 0 else f"(-{interval(-ms)})"
+
+
+def above_watermark(text: str, time: str, otherwise: str = "TRUE") -> str:
+    """A test that Spark's optimiser leaves above the watermark; ``time``: SQL of the event time.
+
+    It moves a test below the watermark unless it reads the event time; rows that do not pass would then no longer
+    move the watermark, and results would be held up. It knows what is never NULL, and takes away a test that
+    never holds together with the rows' stream; but it does not know that no time is as early as this one.
+
+    ``otherwise``: what the text is never replaced by; NULL where it is no test.
+    """
+    return f"if(unix_micros({time}) = {BEFORE_ALL_TIME}, {otherwise}, {text})"
 
 
 def to_sql(expr: Expr, names: frozenset[str]) -> str:

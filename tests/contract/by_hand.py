@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.contract.case import Case
 from tests.contract.hand_aggregates import AGGREGATES, NESTED
-from tests.contract.hand_input import EQUAL_ROWS, ODD_ROWS
+from tests.contract.hand_input import EQUAL_ROWS, NULL_KEYS, ODD_ROWS
 from tests.contract.hand_joins import JOINS, LOOKUPS
 from tests.contract.hand_lists import LISTS
 from tests.contract.hand_sets import SETS
@@ -13,7 +13,7 @@ from tests.contract.hand_windows import ROW_WINDOWS, TIME_WINDOWS, WINDOWS_OVER_
 
 BY_HAND: dict[str, Case] = {
     **TIME_WINDOWS, **ROW_WINDOWS, **WINDOWS_OVER_RESULTS, **AGGREGATES, **LISTS, **NESTED, **JOINS, **LOOKUPS,
-    **SETS, **SUBQUERIES, **ODD_ROWS, **EQUAL_ROWS,
+    **SETS, **SUBQUERIES, **ODD_ROWS, **NULL_KEYS, **EQUAL_ROWS,
 }
 
 MEANINGLESS: dict[str, tuple[str, str]] = {

@@ -118,17 +118,17 @@ tops = st.builds(
     windows, where(tests_of("", "v")), st.sampled_from(("", "DESC", "NULLS LAST")),
     st.sampled_from(("", "DESC")), st.integers(1, 3),
 )
+# With both times no row that comes is equal to one that leaves: "nothing appears when an equal row leaves" of
+# ``hand_input`` is a known difference.
 range_joins = st.builds(
-    "SELECT ISTREAM(s.k, v, w) FROM s [RANGE {} SECONDS], r [RANGE {} SECONDS] "
+    "SELECT ISTREAM(s.k, v, w, s.ts AS at, r.ts AS rt) FROM s [RANGE {} SECONDS], r [RANGE {} SECONDS] "
     "WHERE s.k = r.k AND {}".format,
     st.integers(1, 15), st.integers(1, 15), tests_of("s.", "v"),
 )
-# A condition that can never hold makes Spark's optimiser lose rows: the case "nothing meets" of ``hand_input``.
 window_joins = st.builds(
     lambda kind, window, test: f"SELECT s.k AS k, v, w, WINDOW_END FROM s {window} {kind} r {window} "
     f"ON s.k = r.k AND {test}",
-    st.sampled_from(("JOIN", "LEFT JOIN", "RIGHT JOIN")), windows,
-    tests_of("s.", "v").filter(lambda test: "s.k IS NULL" not in test),
+    st.sampled_from(("JOIN", "LEFT JOIN", "RIGHT JOIN")), windows, tests_of("s.", "v"),
 )
 table_joins = st.builds(
     "SELECT s.k AS k, v, n FROM s {} t ON s.k = t.k{}".format,

@@ -21,10 +21,10 @@ from tests.contract.answers import (
 from tests.contract.by_hand import BY_HAND, MEANINGLESS
 from tests.contract.case import CLOSED, DIFFERS, MAIN, REFUSED, UNBOUND, Input
 from tests.contract.cases import PRELUDE
-from tests.contract.hand_input import ODD, TWICE
+from tests.contract.hand_input import NULLS_LAST, ODD, TWICE
 from tests.support.streams import Rows, at, run_once, write_batches
 
-INPUTS = {"main": MAIN, "odd": ODD, "twice": TWICE}
+INPUTS = {"main": MAIN, "odd": ODD, "twice": TWICE, "nulls": NULLS_LAST}
 TOGETHER = 12
 """Cases that are one program on Spark."""
 
