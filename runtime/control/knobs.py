@@ -1,0 +1,62 @@
+"""The numbers that the controller publishes for the decisions to come, as a file that is replaced at once."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+
+from streamq.runtime.control.throttle import Throttle
+from streamq.stdlib.overload.batch_time import Cost, CostModel
+
+_NUMBERS = ("latency_ms", "least", "most_kept")
+_COST = ("fixed", "read", "work")
+
+
+def publish(path: Path, throttle: Throttle) -> None:
+    """Replaces the file; OSError where it cannot be written."""
+    model = throttle.model
+    numbers = {
+        "latency_ms": throttle.latency_ms, "least": throttle.least, "most_kept": model.most_kept,
+    }
+    cost = model.cost
+    shown = numbers | ({} if cost is None else {name: getattr(cost, name) for name in _COST})
+    replace_file(path, json.dumps(shown))
+
+
+def published(path: Path) -> Throttle | None:
+    """What the file says; None where it is not there, or broken in any part."""
+    found = read_numbers(path)
+    if found is None or any(name not in found for name in _NUMBERS):
+        return None
+    given = [found[name] for name in _COST if name in found]
+    if len(given) not in (0, len(_COST)):
+        return None
+    cost = Cost(*given) if given else None
+    if min(found.values()) < 0 or found["latency_ms"] == 0 or found["least"] > 1:
+        return None
+    model = CostModel(cost, (), int(found["most_kept"]))
+    return Throttle(found["latency_ms"], model, found["least"])
+
+
+def read_numbers(path: Path) -> dict[str, float] | None:
+    """The numbers of a JSON object in a file; None where there is none, or something else than numbers in it."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    numbers = {
+        name: float(value) for name, value in found.items()
+        if isinstance(value, int | float) and math.isfinite(value)
+    }
+    return numbers if len(numbers) == len(found) else None
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Puts a new file in the place of the old one; whoever reads sees one of them whole."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, "utf-8")
+    temporary.replace(path)
