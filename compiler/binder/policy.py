@@ -25,14 +25,14 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
                 for item in policy.items:
                     before = context.errors
                     _check_qos(item, context)
-                    if context.errors == before:
+                    if context.errors == before and not isinstance(item, ast.QosLatency):
                         name = type(item).__name__.removeprefix("Qos").upper()
                         _refuse(context, f"QOS {name}", item.span)
             case ast.Shed():
                 _check_shed(policy, context)
                 _check_utility(policy, policies, context)
                 if context.errors == before:
-                    _refuse_shed(policy, context)
+                    _check_goals(policy, policies, context)
             case ast.Recover():
                 _check_recover(policy, context)
                 if context.errors == before:
@@ -145,18 +145,36 @@ def _check_shed(policy: ast.Shed, context: BindContext) -> None:
             raise TypeError(f"not a shedding method: {type(method).__name__}")
 
 
-def _refuse_shed(policy: ast.Shed, context: BindContext) -> None:
+def _check_goals(
+    policy: ast.Shed, policies: tuple[ast.Policy, ...], context: BindContext
+) -> None:
+    """How much is shed: by QOS LATENCY or by a goal of the clause's own, and not by both."""
+    items = [i for p in policies if isinstance(p, ast.Qos) for i in p.items]
+    latency = next((i for i in items if isinstance(i, ast.QosLatency)), None)
+    goal = policy.goal
     match policy.method:
         case ast.ShedNone():
             pass
-        case ast.ShedRandom():
-            if policy.goal is None or policy.goal.unit != "PERCENT":
-                _refuse(context, "SHED RANDOM without a fixed share", policy.span,
-                        "say how much: SHED RANDOM BY 20 PERCENT")
+        case ast.ShedRandom() | ast.ShedAuto():
+            if goal is not None and goal.unit != "PERCENT":
+                _refuse(context, "a goal other than BY n PERCENT", goal.span,
+                        "say BY n PERCENT, or QOS LATENCY instead of a goal")
+            elif goal is not None and latency is not None:
+                context.error(
+                    "SQ0602", "a fixed share and QOS LATENCY both say how much is shed", goal.span,
+                    help="remove one of them",
+                )
+            elif goal is None and latency is None:
+                name = type(policy.method).__name__.removeprefix("Shed").upper()
+                _refuse(context, f"SHED {name} without a goal", policy.span,
+                        "say how old results may be, QOS LATENCY 2 SECONDS, or RANDOM BY 20 PERCENT")
+            elif goal is not None and isinstance(policy.method, ast.ShedAuto):
+                _refuse(context, "SHED AUTO with a fixed share", policy.span,
+                        "use SHED RANDOM BY n PERCENT")
         case method:
             name = type(method).__name__.removeprefix("Shed").upper()
             _refuse(context, f"SHED {_SHED_NAMES.get(name, name)}", policy.span,
-                    "use SHED RANDOM BY n PERCENT")
+                    "use SHED RANDOM")
 
 
 def _check_recover(policy: ast.Recover, context: BindContext) -> None:

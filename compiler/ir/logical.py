@@ -231,11 +231,16 @@ class Project(_OneInput):
 
 @dataclass(frozen=True)
 class Shed(_OneInput):
-    """Some of the rows, as the policy of the query allows. ``keys`` empty: each row on its own."""
+    """Some of the rows, as the policy of the query allows. ``keys`` empty: each row on its own.
+
+    ``percent``: the share that goes, where it is fixed; else as much goes as ``latency_ms`` needs, which is how
+    old results may be.
+    """
 
     query: str
     keys: tuple[str, ...]
-    percent: float
+    percent: float | None = None
+    latency_ms: int | None = None
 
 
 @dataclass(frozen=True)

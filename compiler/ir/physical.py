@@ -163,11 +163,15 @@ class Knob:
 
 @dataclass(frozen=True, slots=True)
 class ControlRelation:
-    """A one-row relation that the steps' SQL reads as ``(SELECT first(<knob>) FROM <view>)``."""
+    """A one-row relation that the steps' SQL reads as ``(SELECT first(<knob>) FROM <view>)``.
+
+    ``latency_ms``: how old results may be, where the knobs follow from that; None: they stay as they are.
+    """
 
     view: str
     query: str
     knobs: tuple[Knob, ...]
+    latency_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

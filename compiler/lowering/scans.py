@@ -121,9 +121,9 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
 def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
     """The control relation of the query, made on first use."""
     if node.query not in context.controls:
-        keep = 1.0 - node.percent / 100.0
+        keep = 1.0 - (node.percent or 0.0) / 100.0
         context.controls[node.query] = ph.ControlRelation(
             view=f"streamq_control_{node.query}", query=node.query,
-            knobs=(ph.Knob("keep", keep, 0.0, 1.0),),
+            knobs=(ph.Knob("keep", keep, 0.0, 1.0),), latency_ms=node.latency_ms,
         )
     return context.controls[node.query]

@@ -12,11 +12,13 @@ together.
 from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.durations import show_ms
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl import ast
-from streamq.dsl.records import replace
+from streamq.dsl.records import dataclass, replace
+from streamq.dsl.source import Span
 from streamq.dsl.types import Array, Map, Struct
 
 
@@ -27,21 +29,50 @@ def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan
     return replace(plan, queries=queries) if changed else None
 
 
-def random_shed(policies: tuple[ast.Policy, ...]) -> ast.Shed | None:
-    """The ``SHED RANDOM … BY n PERCENT`` of a query, if it has one."""
-    for policy in policies:
-        if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedRandom):
-            fixed = policy.goal is not None and policy.goal.unit == "PERCENT"
-            return policy if fixed else None
-    return None
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """How a query sheds: a fixed ``percent``, or as much as ``latency_ms`` needs; whole ``keys``, if any."""
+
+    keys: tuple[str, ...]
+    span: Span
+    percent: float | None = None
+    latency_ms: int | None = None
+
+    @property
+    def words(self) -> str:
+        if self.percent is not None:
+            return f"drops {self.percent:g} % of the rows"
+        assert self.latency_ms is not None
+        return f"drops as many rows as results no older than {show_ms(self.latency_ms)} need"
+
+
+def goal_of(policies: tuple[ast.Policy, ...]) -> Goal | None:
+    """How the query sheds; None where it keeps all rows."""
+    latency = latency_of(policies)
+    shed = next((p for p in policies if isinstance(p, ast.Shed)), None)
+    match shed:
+        case ast.Shed(method=ast.ShedRandom(keys=keys), goal=goal):
+            names = tuple(k.parts[-1].text for k in keys)
+            if goal is not None and goal.unit == "PERCENT":
+                return Goal(names, shed.span, percent=goal.amount)
+            return None if latency is None else Goal(names, shed.span, latency_ms=latency.latency.ms)
+        case None | ast.Shed(method=ast.ShedAuto()) if latency is not None:
+            return Goal((), latency.span, latency_ms=latency.latency.ms)
+        case _:
+            return None
+
+
+def latency_of(policies: tuple[ast.Policy, ...]) -> ast.QosLatency | None:
+    """How old the results of a query may be, as its QOS says."""
+    items = (i for p in policies if isinstance(p, ast.Qos) for i in p.items)
+    return next((item for item in items if isinstance(item, ast.QosLatency)), None)
 
 
 def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
-    shed = random_shed(query.policies)
-    if shed is None or shed.goal is None or not isinstance(shed.method, ast.ShedRandom):
+    goal = goal_of(query.policies)
+    if goal is None:
         return query
-    keys = tuple(k.parts[-1].text for k in shed.method.keys)
-    percent = shed.goal.amount
+    keys = goal.keys
     sources: list[str] = []
     memo: dict[int, lg.Logical] = {}
 
@@ -55,7 +86,8 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
                 sources.append(stream)
                 columns = shed_columns(node.schema, keys)
                 done = lg.Shed(
-                    node, query.name, columns, percent, owner=query.name, origin=shed.span
+                    node, query.name, columns, goal.percent, goal.latency_ms, owner=query.name,
+                    origin=goal.span,
                 )
             memo[id(node)] = done
         return done
@@ -65,11 +97,11 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     by = f" by {', '.join(keys)}" if keys else ""
     context.notices.append(PlanNotice(
         "shedder", query.name,
-        f"drops {percent:g} % of the rows of {names}{by}, at the source",
+        f"{goal.words} of {names}{by}, at the source",
         hint="every operator of the query lies above, so that is where a dropped row saves most",
-        action="SHED NONE keeps all rows", span=shed.span,
+        action="SHED NONE keeps all rows", span=goal.span,
     ))
-    _warn_exact(query, sources, keys, shed, context)
+    _warn_exact(query, sources, goal, context)
     return replace(query, root=root)
 
 
@@ -98,8 +130,7 @@ def shed_columns(fields: tuple[lg.Field, ...], keys: tuple[str, ...]) -> tuple[s
 
 
 def _warn_exact(
-    query: lg.LogicalQuery, sources: list[str], keys: tuple[str, ...], shed: ast.Shed,
-    context: PassContext,
+    query: lg.LogicalQuery, sources: list[str], goal: Goal, context: PassContext
 ) -> None:
     counted = sorted({
         a.function for n in walk(query.root) if isinstance(n, lg.Aggregate)
@@ -110,12 +141,12 @@ def _warn_exact(
         context.notices.append(PlanNotice(
             "approximate", query.name,
             f"{', '.join(counted)} {verb} computed over the rows that are kept, without scaling",
-            hint="COUNT and SUM come out smaller by the share that is dropped", span=shed.span,
+            hint="COUNT and SUM come out smaller by the share that is dropped", span=goal.span,
         ))
-    if len(set(sources)) > 1 and not keys:
+    if len(set(sources)) > 1 and not goal.keys:
         context.notices.append(PlanNotice(
             "approximate", query.name,
             "both sides of the join drop rows on their own, so the share of pairs kept is squared",
             action="SHED RANDOM BY KEY (join key) drops whole keys on both sides",
-            span=shed.span,
+            span=goal.span,
         ))

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streamq.dsl.records import dataclass
-from streamq.runtime.control.knobs import read_numbers
-from streamq.runtime.control.throttle import Decision
+from streamq.runtime.control.knobs import from_numbers, read_numbers, to_numbers
+from streamq.runtime.control.throttle import Decision, Throttle
 
 KEPT_FILES = 100
 """Spark runs none but the last micro-batch again; the others are for whoever wants to look."""
@@ -23,11 +23,12 @@ _NAMES = ("keep", "rate", "reachable", "arrived", "decided_ms")
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A decision, for how many rows it was made, and when (milliseconds since 1970)."""
+    """A decision: for how many rows it was made, when (milliseconds since 1970), and from what."""
 
     decision: Decision
     arrived: int
     decided_ms: float
+    throttle: Throttle
 
 
 class DecisionLog:
@@ -42,9 +43,10 @@ class DecisionLog:
         if found is None or any(name not in found for name in _NAMES):
             return None
         decision = Decision(found["keep"], found["rate"], bool(found["reachable"]))
-        if not 0 <= decision.keep <= 1:
+        throttle = from_numbers(found)
+        if throttle is None or not 0 <= decision.keep <= 1:
             return None
-        return Decided(decision, int(found["arrived"]), found["decided_ms"])
+        return Decided(decision, int(found["arrived"]), found["decided_ms"], throttle)
 
     def decide(self, batch: int, make: Callable[[Decided | None], Decided]) -> Decided:
         """The decision of a micro-batch: the one that was written, else a new one, from the one before.
@@ -68,6 +70,7 @@ class DecisionLog:
         numbers = {
             "keep": decision.keep, "rate": decision.rate, "reachable": int(decision.reachable),
             "arrived": decided.arrived, "decided_ms": decided.decided_ms,
+            **to_numbers(decided.throttle),
         }
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / str(batch)

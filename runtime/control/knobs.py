@@ -5,39 +5,50 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from streamq.runtime.control.throttle import Throttle
 from streamq.stdlib.overload.batch_time import Cost, CostModel
 
-_NUMBERS = ("latency_ms", "least", "most_kept")
+_NUMBERS = ("latency_ms", "least", "counted", "most_kept")
 _COST = ("fixed", "read", "work")
 
 
 def publish(path: Path, throttle: Throttle) -> None:
     """Replaces the file; OSError where it cannot be written."""
-    model = throttle.model
-    numbers = {
-        "latency_ms": throttle.latency_ms, "least": throttle.least, "most_kept": model.most_kept,
-    }
-    cost = model.cost
-    shown = numbers | ({} if cost is None else {name: getattr(cost, name) for name in _COST})
-    replace_file(path, json.dumps(shown))
+    replace_file(path, json.dumps(to_numbers(throttle)))
 
 
 def published(path: Path) -> Throttle | None:
     """What the file says; None where it is not there, or broken in any part."""
     found = read_numbers(path)
-    if found is None or any(name not in found for name in _NUMBERS):
+    return None if found is None else from_numbers(found)
+
+
+def to_numbers(throttle: Throttle) -> dict[str, float]:
+    """What decisions need of it: not the micro-batches behind the cost."""
+    model = throttle.model
+    found = {
+        "latency_ms": throttle.latency_ms, "least": throttle.least, "counted": throttle.counted,
+        "most_kept": model.most_kept,
+    }
+    cost = model.cost
+    return found if cost is None else found | {name: getattr(cost, name) for name in _COST}
+
+
+def from_numbers(found: Mapping[str, float]) -> Throttle | None:
+    """The same back; None where numbers are missing or out of range."""
+    if any(name not in found for name in _NUMBERS):
         return None
     given = [found[name] for name in _COST if name in found]
     if len(given) not in (0, len(_COST)):
         return None
-    cost = Cost(*given) if given else None
-    if min(found.values()) < 0 or found["latency_ms"] == 0 or found["least"] > 1:
+    numbers = [found[name] for name in _NUMBERS]
+    if min(*numbers, *given) < 0 or found["latency_ms"] == 0 or found["least"] > 1:
         return None
-    model = CostModel(cost, (), int(found["most_kept"]))
-    return Throttle(found["latency_ms"], model, found["least"])
+    model = CostModel(Cost(*given) if given else None, (), int(found["most_kept"]))
+    return Throttle(found["latency_ms"], model, found["least"], found["counted"])
 
 
 def read_numbers(path: Path) -> dict[str, float] | None:

@@ -42,12 +42,14 @@ LEAST_KEEP = 0.001
 class Throttle:
     """What the controller publishes for the decisions to come.
 
-    ``latency_ms``: the goal; ``model``: what micro-batches cost; ``least``: a share that the query must keep.
+    ``latency_ms``: the goal; ``model``: what micro-batches cost; ``least``: a share that the query must keep;
+    ``counted``: rows that were there for each that was expected, before the micro-batch was read.
     """
 
     latency_ms: float
     model: CostModel = CostModel()
     least: float = LEAST_KEEP
+    counted: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

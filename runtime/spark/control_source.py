@@ -5,19 +5,26 @@ A shed expression reads it as an uncorrelated scalar subquery, which Spark runs 
 file is a JSON object, ``{"keep": 0.25}``; a controller replaces it atomically. A knob that is missing, not a
 number or out of range has its default, and so has every knob where the file is missing or broken: a run must
 not stop, nor drop rows, because a control file was lost.
+
+Where the query has a goal, the number is decided here, in the moment in which it is asked for: Spark has planned the
+micro-batch then and read none of it (``runtime/control/forward.py``).
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+
+from streamq.runtime.control.forward import Forward
 
 HASH_STEPS = 1 << 20
 """A row's hash is one of this many values; ``threshold`` says how many of them are kept."""
@@ -31,6 +38,9 @@ KNOB_DEFAULTS: dict[str, float] = {"keep": 1.0}
 class ControlSource(DataSource):
     """Options: ``path`` of the file; a knob's name, or ``defaults`` (a JSON object), for its default.
 
+    With ``latency_ms``, the goal: ``checkpoint``, the folder of the query, and ``rows_per_unit``, a JSON list with
+    a number for each of its sources.
+
     Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash.
     """
 
@@ -42,29 +52,41 @@ class ControlSource(DataSource):
         return "keep DOUBLE, threshold BIGINT"
 
     def reader(self, schema: StructType) -> ControlReader:
-        path = self.options.get("path")
-        return ControlReader(Path(path) if path else None, read_defaults(self.options), schema)
+        if "latency_ms" in self.options:
+            forward = Forward(
+                Path(self.options["checkpoint"]), float(self.options["latency_ms"]),
+                tuple(json.loads(self.options["rows_per_unit"])), _now_ms,
+            )
+            return ControlReader(forward.keep, schema)
+        path, defaults = self.options.get("path"), read_defaults(self.options)
+        return ControlReader(partial(keep_of_file, Path(path) if path else None, defaults), schema)
 
 
 class ControlReader(DataSourceReader):
-    """Reads the file when a micro-batch asks for the numbers, not before."""
+    """Asks for the number when a micro-batch wants it, not before."""
 
-    def __init__(self, path: Path | None, defaults: dict[str, float], schema: StructType) -> None:
-        self.path = path
-        self.defaults = defaults
+    def __init__(self, keep: Callable[[], float], schema: StructType) -> None:
+        self.keep = keep
         self.schema = to_arrow_schema(schema, timezone="UTC")
 
     def partitions(self) -> list[InputPartition]:
         return [InputPartition(0)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        row = control_row(read_knobs(self.path, self.defaults))
-        yield pa.RecordBatch.from_pylist([row], schema=self.schema)
+        yield pa.RecordBatch.from_pylist([control_row(self.keep())], schema=self.schema)
 
 
-def control_row(knobs: Mapping[str, float]) -> dict[str, float | int]:
-    """The columns of the relation for the knobs' values."""
-    keep = knobs["keep"]
+def keep_of_file(path: Path | None, defaults: Mapping[str, float]) -> float:
+    """The share that the file of knobs says."""
+    return read_knobs(path, defaults)["keep"]
+
+
+def _now_ms() -> float:
+    return time.time() * 1000
+
+
+def control_row(keep: float) -> dict[str, float | int]:
+    """The columns of the relation."""
     return {"keep": keep, "threshold": round(keep * HASH_STEPS)}
 
 

@@ -22,6 +22,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamq.compiler.ir.physical import PhysicalPlan, PhysicalQuery
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.runtime import checkpoint
+from streamq.runtime.control.controller import Controller
+from streamq.runtime.control.forward import KNOBS
+from streamq.runtime.control.knobs import published
+from streamq.runtime.control.throttle import Throttle
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import RunListener, RunOptions, SilentListener
@@ -45,6 +49,7 @@ class _Running:
     handle: StreamingQuery
     reader: ProgressReader
     totals: QueryTotals
+    controller: Controller | None = None
     done: bool = False
 
 
@@ -108,6 +113,8 @@ class _Run:
     def _take_samples(self, one: _Running) -> None:
         for sample in one.reader.read():
             one.totals = one.totals.plus(sample)
+            if one.controller is not None:
+                one.controller.after(sample)
             self.listener.sample(sample, one.totals)
             rows = self.feed.take(one.plan, sample.batch, sample.rows_out)
             if rows is not None:
@@ -251,8 +258,21 @@ def _start_all(
         except (PySparkException, Py4JError) as error:
             raise Abort(to_diagnostic(error, query, _function_names(plan))) from error
         run.running.append(
-            _Running(query, handle, ProgressReader(handle, query.name), QueryTotals(query.name))
+            _Running(
+                query, handle, ProgressReader(handle, query.name), QueryTotals(query.name),
+                _controller(query, directory),
+            )
         )
+
+
+def _controller(query: PhysicalQuery, directory: Path) -> Controller | None:
+    """What steers the shedders of the query, where it has a goal; it goes on from what was published."""
+    goal = next((c.latency_ms for c in query.controls if c.latency_ms is not None), None)
+    if goal is None:
+        return None
+    before = published(directory / KNOBS)
+    throttle = Throttle(goal) if before is None else replace(before, latency_ms=float(goal))
+    return Controller(directory, throttle)
 
 
 def _directory(root: Path, query: PhysicalQuery) -> Path:

@@ -35,13 +35,13 @@ def test_measured_micro_batches_are_not_published(tmp_path: Path) -> None:
     "text",
     [
         "", "{", "[]", "7", "null", '{"latency_ms": 2000}', "\x00\xff",
-        '{"latency_ms": "2000", "least": 0, "most_kept": 1}',
-        '{"latency_ms": 0, "least": 0, "most_kept": 1}',
-        '{"latency_ms": 2000, "least": 2, "most_kept": 1}',
-        '{"latency_ms": 2000, "least": 0, "most_kept": 1, "fixed": 3}',
-        '{"latency_ms": 2000, "least": 0, "most_kept": 1, "fixed": -3, "read": 1, "work": 1}',
-        '{"latency_ms": NaN, "least": 0, "most_kept": 1}',
-        '{"latency_ms": Infinity, "least": 0, "most_kept": 1}',
+        '{"latency_ms": "2000", "least": 0, "counted": 1, "most_kept": 1}',
+        '{"latency_ms": 0, "least": 0, "counted": 1, "most_kept": 1}',
+        '{"latency_ms": 2000, "least": 2, "counted": 1, "most_kept": 1}',
+        '{"latency_ms": 2000, "least": 0, "counted": 1, "most_kept": 1, "fixed": 3}',
+        '{"latency_ms": 2000, "least": 0, "counted": 1, "most_kept": 1, "fixed": -3, "read": 1, "work": 1}',
+        '{"latency_ms": NaN, "least": 0, "counted": 1, "most_kept": 1}',
+        '{"latency_ms": Infinity, "least": 0, "counted": 1, "most_kept": 1}',
     ],
 )
 def test_broken_knobs_are_none(tmp_path: Path, text: str) -> None:
@@ -50,7 +50,7 @@ def test_broken_knobs_are_none(tmp_path: Path, text: str) -> None:
 
 
 def decided(keep: float, at: float = 1000.0) -> Decided:
-    return Decided(Decision(keep, 12.5, True), 100, at)
+    return Decided(Decision(keep, 12.5, True), 100, at, THROTTLE)
 
 
 def test_a_decision_is_made_once(tmp_path: Path) -> None:
