@@ -9,6 +9,7 @@ from __future__ import annotations
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Expr, Op, columns_of, conjuncts
+from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.lowering.sql import WINDOW, above_watermark, interval, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
@@ -71,7 +72,9 @@ def _with_table(node: lg.Join, left: Lowered, right: Lowered, context: LowerCont
 
 
 def _time_of(stream: lg.Logical, lowered: Lowered) -> str:
-    """SQL of the event time, if the stream's watermark has to move."""
+    """SQL of the event time, if the stream has a watermark, which it has where something waits for it."""
+    if not any(isinstance(node, lg.Watermark) for node in walk(stream)):
+        return ""
     if stream.event_time is not None and stream.event_time in lowered.columns:
         return quote(stream.event_time)
     return f"{quote(WINDOW)}.start" if lowered.window else ""

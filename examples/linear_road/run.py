@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from examples.linear_road.check import expected
 from examples.linear_road.engines import (
@@ -28,10 +27,7 @@ from examples.linear_road.engines import (
 )
 from examples.linear_road.simulation import DATA, Plan, Traffic, simulate, write
 from streamq.compiler.driver import CompileResult
-from streamq.dsl.diagnostics import Severity
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from streamq.dsl.diagnostics import Abort, Severity
 
 SHOWN = 3
 """Rows that are shown of those that differ."""
@@ -95,8 +91,11 @@ def _by_definition(
 def _on_spark(program: CompileResult, asked: Collection[str]) -> Iterator[Answered]:
     """The queries on Spark, one after the other."""
     plan = program.require()
-    session = _session()
-    try:
+    from streamq.runtime.spark.own_session import own_session
+
+    with own_session(
+        {"spark.sql.shuffle.partitions": 2}, app="linear-road", help="`streamq doctor` looks at Java"
+    ) as session:
         for query in (q for q in plan.queries if q.name in asked):
             began = time.perf_counter()
             try:
@@ -105,21 +104,10 @@ def _on_spark(program: CompileResult, asked: Collection[str]) -> Iterator[Answer
                 print(f"{query.name} failed: {failed}")
                 continue
             yield query.name, found, time.perf_counter() - began
-    finally:
-        session.stop()
-
-
-def _session() -> SparkSession:
-    from streamq.runtime.spark.java import JavaNotFound
-    from streamq.runtime.spark.quiet import children_write_to
-    from streamq.runtime.spark.session import create_session
-
-    try:
-        with children_write_to(None):
-            return create_session({"spark.sql.shuffle.partitions": 2}, app="linear-road")
-    except JavaNotFound as missing:
-        sys.exit(f"{missing}: {missing.help}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Abort as stop:
+        sys.exit(f"{stop.diagnostic.message}: {stop.diagnostic.help}")

@@ -35,6 +35,7 @@ from streamq.compiler.driver import compile_program
 from streamq.compiler.ir.physical import PhysicalQuery, Select, Stateful, Step, Where, inputs_of
 from streamq.compiler.options import CompileOptions
 from streamq.runtime.spark.emit import EmitContext, build_frame, state_store
+from streamq.runtime.spark.quiet import children_write_to
 from streamq.runtime.spark.session import create_session
 from tests.benchmarks.measure import TIMEOUT_S, Race, Sample, print_races
 
@@ -272,7 +273,8 @@ def main() -> int:
     options = parser.parse_args()
     wanted = [part for part in options.only.split(",") if part] or [""]
     cases = [case for case in CASES if any(part in case.name for part in wanted)]
-    spark = create_session({"spark.master": "local[2]"}, app="streamq-benchmark")
+    with children_write_to(None):
+        spark = create_session({"spark.master": "local[2]"}, app="streamq-benchmark")
     races, lines = [], []
     with TemporaryDirectory(prefix="streamq-benchmark-") as scratch:
         inputs = Inputs(spark, Path(scratch))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from examples.nexmark.suite.compare import NOT_ASKED, YES, Line, Suite
 from examples.nexmark.suite.programs import QUERIES
+from streamq.dsl.diagnostics import Abort
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,10 +21,13 @@ HEAD = ("query", "rows", "reference = independent", "Spark = reference", "events
 
 def main() -> int:
     options = _arguments()
-    session = None if options.no_spark else _session()
-    _print(*HEAD)
+    with_spark = not options.no_spark
     lines = []
-    with TemporaryDirectory(prefix="streamq-nexmark-") as scratch:
+    with (
+        TemporaryDirectory(prefix="streamq-nexmark-") as scratch,
+        _session() if with_spark else nullcontext() as session,
+    ):
+        _print(*HEAD)
         suite = Suite(
             Path(scratch), options.events, session, options.throughput_events, options.repeat
         )
@@ -31,12 +36,10 @@ def main() -> int:
             speed = f"{line.speed:,.0f}" if line.speed else NOT_ASKED
             _print(query, f"{line.rows:,}", line.reference, line.spark, speed)
             lines.append(line)
-    if session is not None:
-        session.stop()
     for line in lines:
         for note in line.notes:
             print(f"{line.query}: {note}")
-    equal = sum(_is_equal(line, with_spark=session is not None) for line in lines)
+    equal = sum(_is_equal(line, with_spark=with_spark) for line in lines)
     print(f"{equal} of {len(lines)} equal")
     return 0 if equal == len(lines) else 1
 
@@ -49,10 +52,10 @@ def _is_equal(line: Line, *, with_spark: bool) -> bool:
     return line.reference == YES and (line.spark == YES or not with_spark)
 
 
-def _session() -> SparkSession:
-    from streamq.runtime.spark.session import create_session
+def _session() -> AbstractContextManager[SparkSession]:
+    from streamq.runtime.spark.own_session import own_session
 
-    return create_session({}, app="streamq-nexmark")
+    return own_session({}, app="streamq-nexmark", help="`streamq doctor` looks at Java")
 
 
 def _arguments() -> argparse.Namespace:
@@ -81,4 +84,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Abort as stop:
+        sys.exit(f"{stop.diagnostic.message}: {stop.diagnostic.help}")
