@@ -35,7 +35,7 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
                     _check_goals(policy, policies, context)
             case ast.Recover():
                 _check_recover(policy, context)
-                if context.errors == before:
+                if context.errors == before and not isinstance(policy.method, ast.RecoverEstimate):
                     name = type(policy.method).__name__.removeprefix("Recover").upper()
                     _refuse(context, f"RECOVER {_RECOVER_NAMES.get(name, name)}", policy.span)
             case _:

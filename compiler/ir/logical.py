@@ -14,7 +14,7 @@ from streamq.compiler.ir.expr import AggCall, Column, Expr
 from streamq.dsl.ast import R2S, JoinKind, Policy
 from streamq.dsl.records import dataclass
 from streamq.dsl.source import NO_SPAN, Span
-from streamq.dsl.types import Type
+from streamq.dsl.types import DOUBLE, Type
 
 OptionValue = str | int | float | bool
 
@@ -234,13 +234,19 @@ class Shed(_OneInput):
     """Some of the rows, as the policy of the query allows. ``keys`` empty: each row on its own.
 
     ``percent``: the share that goes, where it is fixed; else as much goes as ``latency_ms`` needs, which is how
-    old results may be.
+    old results may be. ``weight``: a column that says for how many rows each stands, if there is one.
     """
 
     query: str
     keys: tuple[str, ...]
     percent: float | None = None
     latency_ms: int | None = None
+    weight: str = ""
+
+    @cached_property
+    def schema(self) -> tuple[Field, ...]:
+        weight = (Field(self.weight, DOUBLE, False),) if self.weight else ()
+        return (*self.input.schema, *weight)
 
 
 @dataclass(frozen=True)

@@ -114,8 +114,13 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
     observed = ph.Observe(marked, f"{step_id}@{context.query}", counts, id=step_id,
                           origin=node.origin)
     kept = ph.Where(observed, quote(KEEP), id=step_id, origin=node.origin)
-    plain = ph.Select(kept, below.passed(below.names), id=step_id, origin=node.origin)
-    return below.over(plain)
+    weight = f"{1 << HASH_BITS}D / (SELECT first(threshold) FROM {quote(control.view)})"
+    weights = ((node.weight, weight),) if node.weight else ()
+    names = (*below.names, *(name for name, _ in weights))
+    plain = ph.Select(
+        kept, (*below.passed(below.names), *weights), id=step_id, origin=node.origin
+    )
+    return below.over(plain, names)
 
 
 def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
