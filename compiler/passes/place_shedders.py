@@ -62,6 +62,13 @@ def goal_of(policies: tuple[ast.Policy, ...]) -> Goal | None:
             return None
 
 
+def is_estimated(policies: tuple[ast.Policy, ...]) -> bool:
+    """Whether results are worked out for all rows from those that were kept."""
+    return any(
+        isinstance(p, ast.Recover) and isinstance(p.method, ast.RecoverEstimate) for p in policies
+    )
+
+
 def latency_of(policies: tuple[ast.Policy, ...]) -> ast.QosLatency | None:
     """How old the results of a query may be, as its QOS says."""
     items = (i for p in policies if isinstance(p, ast.Qos) for i in p.items)
@@ -136,7 +143,7 @@ def _warn_exact(
         a.function for n in walk(query.root) if isinstance(n, lg.Aggregate)
         for _, a in n.aggregates
     })
-    if counted:
+    if counted and not is_estimated(query.policies):
         verb = "is" if len(counted) == 1 else "are"
         context.notices.append(PlanNotice(
             "approximate", query.name,
