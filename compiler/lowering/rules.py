@@ -13,7 +13,7 @@ from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, 
 from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.moving import TIME
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
-from streamq.compiler.lowering.scans import lower_scan, lower_shed
+from streamq.compiler.lowering.scans import gives_event_time, lower_scan, lower_shed
 from streamq.compiler.lowering.sql import SESSION, WINDOW, above_watermark, aggregate, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
@@ -24,6 +24,7 @@ from streamq.compiler.lowering.state import (
     refuse,
     refuse_closed,
     refuse_raw_session,
+    time_of,
 )
 from streamq.dsl.ast import R2S
 from streamq.dsl.diagnostics import Diagnostic, InternalError, Severity
@@ -44,12 +45,7 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
         case lg.Filter():
             return _filter(node, lower(node.input, context), context)
         case lg.Watermark():
-            below = lower(node.input, context)
-            step = ph.WithWatermark(
-                below.step, node.column, node.delay_ms,
-                id=context.step_id(node, "watermark"), origin=node.origin,
-            )
-            return replace(below.over(step), times=frozenset({node.column}))
+            return _watermark(node, lower(node.input, context), context)
         case lg.Shed():
             return lower_shed(node, lower(node.input, context), context)
         case lg.Window() if frames_a_result(node):
@@ -88,6 +84,18 @@ def _refuse_quality(node: lg.Logical) -> None:
                 )
 
 
+def _watermark(node: lg.Watermark, below: Lowered, context: LowerContext) -> Lowered:
+    """Rows without event time fall into no window; a source that counts them has taken them away already."""
+    step: ph.Step = ph.WithWatermark(
+        below.step, node.column, node.delay_ms,
+        id=context.step_id(node, "watermark"), origin=node.origin,
+    )
+    if not gives_event_time(node):
+        test = f"{quote(node.column)} IS NOT NULL"
+        step = ph.Where(step, test, id=context.step_id(node, "stamped"), origin=node.origin)
+    return replace(below.over(step), times=frozenset({node.column}))
+
+
 def _project(node: lg.Project, context: LowerContext) -> Lowered:
     plain = all(isinstance(e, Column) and e.name == n for n, e in node.items)
     if isinstance(node.input, lg.Scan) and plain:
@@ -124,19 +132,12 @@ def _filter(node: lg.Filter, below: Lowered, context: LowerContext) -> Lowered:
             notes=("the rows that do not pass belong to the sessions too",),
         )
     condition = to_sql(node.predicate, below.columns)
-    time = node.input.event_time
-    if time is not None and _stands_on_watermark(node.input):
-        condition = above_watermark(condition, quote(time))
+    time = time_of(node.input, below)
+    if time:
+        condition = above_watermark(condition, time)
     return below.over(ph.Where(
         below.step, condition, id=context.step_id(node, "filter"), origin=node.origin,
     ))
-
-
-def _stands_on_watermark(node: lg.Logical) -> bool:
-    """True where nothing between the operator and its stream's watermark stops Spark's optimiser."""
-    while isinstance(node, lg.Project | lg.Filter | lg.Window):
-        node = node.input
-    return isinstance(node, lg.Watermark)
 
 
 def _window(
