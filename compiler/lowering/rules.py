@@ -13,7 +13,7 @@ from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, 
 from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.moving import TIME
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
-from streamq.compiler.lowering.scans import gives_event_time, lower_scan, lower_shed
+from streamq.compiler.lowering.scans import lower_scan, lower_shed
 from streamq.compiler.lowering.sql import SESSION, WINDOW, above_watermark, aggregate, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
@@ -45,7 +45,12 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
         case lg.Filter():
             return _filter(node, lower(node.input, context), context)
         case lg.Watermark():
-            return _watermark(node, lower(node.input, context), context)
+            below = lower(node.input, context)
+            step = ph.WithWatermark(
+                below.step, node.column, node.delay_ms,
+                id=context.step_id(node, "watermark"), origin=node.origin,
+            )
+            return replace(below.over(step), times=frozenset({node.column}))
         case lg.Shed():
             return lower_shed(node, lower(node.input, context), context)
         case lg.Window() if frames_a_result(node):
@@ -82,18 +87,6 @@ def _refuse_quality(node: lg.Logical) -> None:
                     f"{part.function}() cannot be run yet", part.origin,
                     "remove it to run the query", code="SQ0601",
                 )
-
-
-def _watermark(node: lg.Watermark, below: Lowered, context: LowerContext) -> Lowered:
-    """Rows without event time fall into no window; a source that counts them has taken them away already."""
-    step: ph.Step = ph.WithWatermark(
-        below.step, node.column, node.delay_ms,
-        id=context.step_id(node, "watermark"), origin=node.origin,
-    )
-    if not gives_event_time(node):
-        test = f"{quote(node.column)} IS NOT NULL"
-        step = ph.Where(step, test, id=context.step_id(node, "stamped"), origin=node.origin)
-    return replace(below.over(step), times=frozenset({node.column}))
 
 
 def _project(node: lg.Project, context: LowerContext) -> Lowered:
