@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.expr import Op, columns_of, conjuncts
+from streamq.compiler.ir.expr import Column, Op, columns_of, conjuncts
 from streamq.compiler.ir.rewrite import walk
 from streamq.dsl.ast import R2S, JoinKind
 
@@ -116,8 +116,29 @@ def _joins_changes(node: lg.Join) -> bool:
         return node.left.window != node.right.window or left is not right
     ranged = all(isinstance(i.window, lg.TimeRange) for i in node.inputs)
     outer = node.kind not in (JoinKind.INNER, JoinKind.CROSS)
+    if any(None in stamps_of(i) for i in node.inputs):
+        return True
     # Spark tells a row of an outer join once, at the end, and a row without a counterpart may have had none before.
     return not key_pairs(node) or (outer and (node.anti or not ranged))
+
+
+def stamps_of(node: lg.Logical) -> tuple[str | None, ...]:
+    """The columns with the event times of the rows that ``[RANGE t]`` and ``[NOW]`` hold; None: it was not selected.
+
+    Spark's join of streams bounds the distance of such rows by these columns.
+    """
+    match node:
+        case lg.Window(spec=lg.TimeRange() | lg.Now()):
+            return (node.input.event_time,)
+        case lg.Filter():
+            return stamps_of(node.input)
+        case lg.Project():
+            named = {e.name: n for n, e in reversed(node.items) if isinstance(e, Column)}
+            return tuple(None if t is None else named.get(t) for t in stamps_of(node.input))
+        case lg.Join():
+            return tuple(t for i in node.inputs for t in stamps_of(i))
+        case _:
+            return ()
 
 
 def key_pairs(node: lg.Join) -> tuple[Op, ...]:

@@ -9,13 +9,14 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import columns_of
 from streamq.compiler.lowering.carry import carried
-from streamq.compiler.lowering.joins import warn_unbounded
+from streamq.compiler.lowering.joins import condition_of, warn_unbounded
 from streamq.compiler.lowering.moving import (
     SIDE,
     TIME,
     Moving,
     hash_of,
     packed,
+    refuse_bounds,
     sql_over,
     stateful,
 )
@@ -53,7 +54,10 @@ def join_table(node: lg.Join, moving: Moving, table: Lowered, context: LowerCont
         )
     left, right = (moving.step, table.step) if on_left else (table.step, moving.step)
     both = replace(moving, names=(*moving.names, *table.names))
-    condition = "TRUE" if node.condition is None else sql_over(node.condition, both, node)
+    if node.condition is not None:
+        refuse_bounds(node.condition, node)
+    times = (quote(TIME), "") if on_left else ("", quote(TIME))
+    condition = condition_of(node, frozenset(both.names), times, tables=True)
     kinds = {JoinKind.LEFT: "left_outer", JoinKind.RIGHT: "right_outer"}
     step = ph.Join(left, right, kinds.get(node.kind, "inner"), condition,
                    id=context.step_id(node, "join"), origin=node.origin)

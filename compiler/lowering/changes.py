@@ -32,6 +32,7 @@ from streamq.compiler.lowering.moving import (
     until,
 )
 from streamq.compiler.lowering.rules import lower, warn_groups
+from streamq.compiler.lowering.scans import gives_event_time
 from streamq.compiler.lowering.sql import above_watermark, quote
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.dsl.ast import R2S, JoinKind
@@ -138,11 +139,17 @@ def _stream(node: lg.Logical, context: LowerContext) -> Moving:
     below = lower(node, context)
     time = node.event_time
     assert time is not None
-    if not any(isinstance(n, lg.Watermark) for n in walk(node)):
+    mark = next((n for n in walk(node) if isinstance(n, lg.Watermark)), None)
+    if mark is None:
         raise refuse(
             "a window that moves needs to know when its rows are complete", node.origin,
             "declare WATERMARK FOR on the stream", code="SQ0402",
         )
+    if not gives_event_time(mark):
+        # Such rows fall into no window; where Spark makes the windows it takes them away by itself.
+        test = f"{quote(time)} IS NOT NULL"
+        step = ph.Where(below.step, test, id=context.step_id(node, "stamped"), origin=node.origin)
+        below = below.over(step)
     return from_stream(node, replace(below, times=below.times | {time}), time, context)
 
 

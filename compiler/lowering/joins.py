@@ -6,10 +6,11 @@ appears when the later one arrives, so it exists exactly if ``b.ts < a.ts + ra``
 
 from __future__ import annotations
 
+from functools import reduce
+
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Expr, Op, columns_of, conjuncts
-from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.lowering.sql import WINDOW, above_watermark, interval, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
@@ -18,6 +19,7 @@ from streamq.compiler.lowering.state import (
     one_time,
     refuse,
     refuse_closed,
+    time_of,
 )
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Diagnostic, Severity
@@ -57,27 +59,16 @@ def _with_table(node: lg.Join, left: Lowered, right: Lowered, context: LowerCont
             "side instead", code="SQ0502",
         )
     facts = right if stream_right else left
-    # A stream's row that is kept anyway is not taken away for its key.
-    kept = needs_left or needs_right
-    if facts.session is not None and not kept:
+    if facts.session is not None and not (needs_left or needs_right):
         raise refuse(
             "a join under a session window cannot be run yet", node.origin,
             "join in FROM, before the window, or keep all rows with LEFT JOIN",
             notes=("the rows without a counterpart belong to the sessions too",),
         )
-    time = "" if kept else _time_of(node.right if stream_right else node.left, facts)
+    time = time_of(node.right if stream_right else node.left, facts)
     times = ("", time) if stream_right else (time, "")
-    condition = _condition(node, left, right, times, tables=True)
+    condition = condition_of(node, left.columns | right.columns, times, tables=True)
     return _join(node, left, right, condition, facts, context)
-
-
-def _time_of(stream: lg.Logical, lowered: Lowered) -> str:
-    """SQL of the event time, if the stream has a watermark, which it has where something waits for it."""
-    if not any(isinstance(node, lg.Watermark) for node in walk(stream)):
-        return ""
-    if stream.event_time is not None and stream.event_time in lowered.columns:
-        return quote(stream.event_time)
-    return f"{quote(WINDOW)}.start" if lowered.window else ""
 
 
 def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext) -> Lowered:
@@ -90,7 +81,7 @@ def _same_window(node: lg.Join, left: Lowered, right: Lowered, context: LowerCon
     other = replace(right, step=renamed, window=False)
     same = f"{quote(WINDOW)} = {quote(RIGHT_WINDOW)}"
     starts = (f"{quote(WINDOW)}.start", f"{quote(RIGHT_WINDOW)}.start")
-    condition = _condition(node, left, right, starts)
+    condition = condition_of(node, left.columns | right.columns, starts)
     test = same if condition == "TRUE" else f"{same} AND {condition}"
     joined = _join(node, left, other, test, left, context)
     match node.kind:
@@ -125,7 +116,7 @@ def _streams(node: lg.Join, left: Lowered, right: Lowered, context: LowerContext
     if not bounded:
         warn_unbounded(node, "join", context)
     times = (_stamps(node.left, left)[0].column, _stamps(node.right, right)[0].column)
-    told = _condition(node, left, right, tuple(t and quote(t) for t in times))
+    told = condition_of(node, left.columns | right.columns, tuple(t and quote(t) for t in times))
     condition = " AND ".join([told, *bounds])
     left, right = (one_time(s, time, node, context)
                    for s, time in zip((left, right), times, strict=True))
@@ -162,40 +153,51 @@ def warn_unbounded(node: lg.Logical, what: str, context: LowerContext) -> None:
     ))
 
 
-def _condition(
-    node: lg.Join, left: Lowered, right: Lowered, times: tuple[str, ...], *, tables: bool = False
+def condition_of(
+    node: lg.Join, known: frozenset[str], times: tuple[str, ...], *, tables: bool = False
 ) -> str:
     """The condition; ``times``: SQL of the event time of each side that is a stream with a watermark.
 
-    A test of one side must stay above that side's watermark, or rows without a counterpart would not come. So must
-    what Spark finds out for itself: that rows whose key is NULL have no partner.
+    Tests must stay above the watermark, or rows without a counterpart would not come. So must what Spark finds out
+    for itself: that rows whose key is NULL have no partner, or that one side must meet what the other has to.
     """
-    known = left.columns | right.columns
     sides = ({f.name for f in node.left.schema}, {f.name for f in node.right.schema})
-
-    def side_of(expr: Expr) -> int | None:
-        read = columns_of(expr)
-        return next((k for k, side in enumerate(sides) if read and read <= side), None)
-
     texts: list[str] = []
     for part in conjuncts(node.condition):
-        side = side_of(part)
-        if side is not None and times[side]:
-            texts.append(above_watermark(to_sql(part, known), times[side]))
-        elif isinstance(part, Op) and part.op == "=" and {*map(side_of, part.args)} == {0, 1}:
-            keys = [
-                (to_sql(key, known), times[side_of(key) or 0] if key.nullable else "")
-                for key in part.args
-            ]
-            texts.append(
-                " = ".join(above_watermark(key, time, "NULL") if time else key for key, time in keys)
-            )
-            if not tables:
-                # Spark's join of streams takes NULL for a key like any other.
-                texts += [above_watermark(f"{k} IS NOT NULL", time) for k, time in keys if time]
-        else:
-            texts.append(to_sql(part, known))
+        keys = _keys(part, sides, known, times)
+        if not keys:
+            read = columns_of(part)
+            meant = [t for t, side in zip(times, sides, strict=True) if t and (read & side or not read)]
+            texts.append(reduce(above_watermark, meant, to_sql(part, known)))
+            continue
+        texts.append(
+            " = ".join(above_watermark(key, time, "NULL") if time else key for key, time in keys)
+        )
+        if not tables:
+            # Spark's join of streams takes NULL for a key like any other.
+            texts += [above_watermark(f"{key} IS NOT NULL", time) for key, time in keys if time]
     return " AND ".join(f"({text})" for text in texts) if len(texts) > 1 else "".join(texts) or "TRUE"
+
+
+def _keys(
+    part: Expr, sides: tuple[set[str], set[str]], known: frozenset[str], times: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """Both keys of an equality between the sides, each with the event time of its side; else none.
+
+    A key that is the event time needs no other beside it, and bounds what Spark keeps.
+    """
+    if not isinstance(part, Op) or part.op != "=":
+        return []
+    found = []
+    for key in part.args:
+        read = columns_of(key)
+        side = next((k for k, names in enumerate(sides) if read and read <= names), None)
+        if side is None:
+            return []
+        found.append((side, to_sql(key, known)))
+    if {side for side, _ in found} != {0, 1}:
+        return []
+    return [(key, "" if key == times[side] else times[side]) for side, key in found]
 
 
 def _join(

@@ -231,6 +231,12 @@ def counted(
 
 def sql_over(expr: Expr, below: Moving, node: lg.Logical) -> str:
     """An expression over the columns of changes; refuses the bounds of a window, which these rows do not have."""
+    refuse_bounds(expr, node)
+    return to_sql(expr, below.columns)
+
+
+def refuse_bounds(expr: Expr, node: lg.Logical) -> None:
+    """Refuses the bounds of a window in an expression over changes."""
     schema = tuple(f for i in node.inputs for f in i.schema)
     for part in walk_expr(expr):
         if is_window_field(part, schema):
@@ -238,7 +244,6 @@ def sql_over(expr: Expr, below: Moving, node: lg.Logical) -> str:
                 "the bounds of a window cannot be read where relations of different windows meet",
                 part.origin, "select WINDOW_START and WINDOW_END in the view that has the window",
             )
-    return to_sql(expr, below.columns)
 
 
 def hash_of(texts: Sequence[str]) -> str:

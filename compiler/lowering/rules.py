@@ -24,6 +24,7 @@ from streamq.compiler.lowering.state import (
     refuse,
     refuse_closed,
     refuse_raw_session,
+    time_of,
 )
 from streamq.dsl.ast import R2S
 from streamq.dsl.diagnostics import Diagnostic, InternalError, Severity
@@ -124,19 +125,12 @@ def _filter(node: lg.Filter, below: Lowered, context: LowerContext) -> Lowered:
             notes=("the rows that do not pass belong to the sessions too",),
         )
     condition = to_sql(node.predicate, below.columns)
-    time = node.input.event_time
-    if time is not None and _stands_on_watermark(node.input):
-        condition = above_watermark(condition, quote(time))
+    time = time_of(node.input, below)
+    if time:
+        condition = above_watermark(condition, time)
     return below.over(ph.Where(
         below.step, condition, id=context.step_id(node, "filter"), origin=node.origin,
     ))
-
-
-def _stands_on_watermark(node: lg.Logical) -> bool:
-    """True where nothing between the operator and its stream's watermark stops Spark's optimiser."""
-    while isinstance(node, lg.Project | lg.Filter | lg.Window):
-        node = node.input
-    return isinstance(node, lg.Watermark)
 
 
 def _window(

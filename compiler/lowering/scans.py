@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered
 
@@ -55,6 +56,16 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
     if counts or missing:
         step = _drop_malformed(scan, counts, missing, node, context)
     return Lowered(_narrow(step, schema, wanted, node, context, bool(counts)), wanted)
+
+
+def gives_event_time(node: lg.Watermark) -> bool:
+    """True where every row of the source has an event time when it comes to the watermark."""
+    source = next((n.source for n in walk(node) if isinstance(n, lg.Scan)), None)
+    if source is None:
+        return False
+    text = source.connector == "file" and dict(source.options).get("format") in ("json", "csv")
+    own = any(f.name == node.column for f in source.fields)
+    return own and (text or source.connector in ("nexmark", "rate"))
 
 
 def _narrow(

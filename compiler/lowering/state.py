@@ -6,6 +6,7 @@ from dataclasses import field
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.lowering.sql import SESSION, WINDOW, interval, quote
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.records import dataclass, replace
@@ -84,6 +85,20 @@ def refuse(
 def bare(time: str) -> str:
     """A time without Spark's watermark on it: adding nothing takes it off."""
     return f"{time} + {interval(0)}"
+
+
+def time_of(plan: lg.Logical, lowered: Lowered) -> str:
+    """SQL of an event time of the rows; empty where nothing below waits for a watermark."""
+    if not any(isinstance(node, lg.Watermark) for node in walk(plan)):
+        return ""
+    columns = lowered.columns
+    if plan.event_time is not None and plan.event_time in columns:
+        return quote(plan.event_time)
+    if lowered.window:
+        return f"{quote(WINDOW)}.start"
+    stamps = (stamp.column for stamp in lowered.stamps)
+    known = next((c for c in (*stamps, *sorted(lowered.times)) if c in columns), None)
+    return "" if known is None else quote(known)
 
 
 def one_time(below: Lowered, keep: str | None, node: lg.Logical, context: LowerContext) -> Lowered:

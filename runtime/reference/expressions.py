@@ -39,7 +39,7 @@ Evaluate = Callable[[Row], object]
 """The value of an expression for a row."""
 
 Udfs = Mapping[str, Callable[..., object]]
-"""The program's own functions by name, each from single values (NULL is None) to a value."""
+"""The program's own functions by name in lower case, each from single values (NULL is None) to a value."""
 
 
 def compile_expr(expr: Expr, columns: tuple[str, ...], udfs: Udfs | None = None) -> Evaluate:
@@ -89,8 +89,8 @@ class _Compiler:
             case Call():
                 return self._call(expr)
             case Udf():
-                own = {name.casefold(): f for name, f in self.udfs.items()}
-                return _spread(own[expr.function.casefold()], [self.compile(a) for a in expr.args])
+                own = self.udfs[expr.function.casefold()]
+                return _spread(own, [self.compile(a) for a in expr.args])
             case Quality():
                 return _quality(expr)
             case AggCall():

@@ -231,6 +231,40 @@ NULL_KEYS: dict[str, Case] = {
         "SELECT name, COUNT(*) AS n FROM s [TUMBLE 10 SECONDS] LEFT JOIN t ON s.k = t.k GROUP BY name",
         [(10, "Anna", 1), (10, None, 1)], input=NULLS_LAST,
     ),
+    "a table's key that is one value": stream(
+        "SELECT name, COUNT(*) AS n FROM s [TUMBLE 10 SECONDS] JOIN t ON s.k = t.k WHERE t.k = 'a' GROUP BY name",
+        [(10, "Anna", 1)], input=NULLS_LAST,
+    ),
+    "a test of the table's rows beside a left join": stream(
+        "SELECT name, COUNT(*) AS n FROM s [TUMBLE 10 SECONDS] LEFT JOIN t ON s.k = t.k WHERE name = 'Anna' "
+        "GROUP BY name", [(10, "Anna", 1)], input=NULLS_LAST,
+    ),
+    "a test of one side above a full join": stream(
+        "SELECT s.k AS k, v, w FROM s [TUMBLE 10 SECONDS] FULL JOIN r [TUMBLE 10 SECONDS] ON s.k = r.k WHERE v > 0",
+        [(10, "a", 1, 10), (10, None, 2, None)], input=NULLS_LAST,
+    ),
+    "a test of the other side above a left join": stream(
+        "SELECT s.k AS k, v, w FROM s [TUMBLE 10 SECONDS] LEFT JOIN r [TUMBLE 10 SECONDS] ON s.k = r.k WHERE w > 0",
+        [(10, "a", 1, 10)], input=NULLS_LAST,
+    ),
+    "a join whose condition is false": stream(
+        "SELECT s.k AS k, v, w FROM s [TUMBLE 10 SECONDS] LEFT JOIN r [TUMBLE 10 SECONDS] ON s.k = r.k AND 1 = 0 "
+        "WHERE v > 0", [(10, "a", 1, None), (10, None, 2, None)], input=NULLS_LAST,
+    ),
+    "a test of what a subquery computes": stream(
+        "SELECT g, COUNT(*) AS n FROM (SELECT UPPER(k) AS g FROM s [TUMBLE 10 SECONDS]) x WHERE g = 'A' GROUP BY g",
+        [(10, "A", 1)], input=NULLS_LAST,
+    ),
+    "groups over a range beside a table": relation(
+        "SELECT name, COUNT(*) AS n FROM s [RANGE 1 SECOND] a JOIN t ON a.k = t.k GROUP BY name",
+        [(1, "+", "Anna", 1), (2, "-", "Anna", 1)], input=NULLS_LAST,
+    ),
+    # The windows hold although the times are not selected: a of s at 20 and a of r at 16 are too far apart.
+    "ranges of subqueries that do not select the time": stream(
+        "SELECT ISTREAM(a.k AS k, w) FROM (SELECT k FROM s [RANGE 2 SECONDS]) a "
+        "JOIN (SELECT k, w FROM r [RANGE 2 SECONDS]) b ON a.k = b.k",
+        [(1, "a", 20), (1, "a", 20), (4, "b", 30), (16, "a", 40)], input=ODD, late=2,
+    ),
     "rows without a key close the ranges of a join": stream(
         "ISTREAM(SELECT s.k AS k, v, w FROM s [RANGE 5 SECONDS] LEFT JOIN r [RANGE 5 SECONDS] ON s.k = r.k "
         "WHERE v > 0)", [(1, "a", 1, 10), (2, None, 2, None)], input=NULLS_LAST,
