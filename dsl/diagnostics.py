@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from difflib import get_close_matches
 from enum import Enum
 
 from streamq.dsl.codes import CODES
@@ -116,6 +115,8 @@ class InternalError(Exception):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``did you mean `x`?`` for the closest known name, or an empty string."""
+    from difflib import get_close_matches  # slow to import, and only for programs with errors
+
     by_fold = {k.casefold(): k for k in known}
     close = get_close_matches(name.casefold(), list(by_fold), n=1, cutoff=0.6)
     return f"did you mean `{by_fold[close[0]]}`?" if close else ""

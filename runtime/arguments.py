@@ -27,7 +27,8 @@ def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="store_true", help="show the version")
     parser.set_defaults(command=None)
-    kinds = parser.add_subparsers(title="commands", metavar="COMMAND")
+    # With no ``prog`` argparse would format a usage for it, and import shutil and its archives.
+    kinds = parser.add_subparsers(title="commands", metavar="COMMAND", prog="streamq")
 
     def add(name: str, text: str) -> argparse.ArgumentParser:
         made = kinds.add_parser(name, help=text, description=text, allow_abbrev=False)

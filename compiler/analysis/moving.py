@@ -80,6 +80,8 @@ def _updates(root: lg.Logical) -> bool:
 def needs_changes(node: lg.Logical) -> bool:
     """True for an operator that Spark's own cannot stand for: it has to see what comes and goes below it."""
     match node:
+        case lg.Project() | lg.Scan() | lg.Watermark() | lg.Shed():  # most operators, and asked of all
+            return False
         case lg.Window(spec=spec) if node.input.event_time is None:
             return not isinstance(spec, lg.Unbounded | lg.Sliding | lg.Session)
         case lg.Window(spec=lg.LastRows(rows=1, slide=None, range_ms=None)):

@@ -10,7 +10,7 @@ from functools import reduce
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.ir.expr import Expr, Op, columns_of, conjuncts
+from streamq.compiler.ir.expr import Expr, Op, Udf, columns_of, conjuncts, walk
 from streamq.compiler.lowering.sql import WINDOW, above_watermark, interval, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
@@ -164,6 +164,7 @@ def condition_of(
     sides = ({f.name for f in node.left.schema}, {f.name for f in node.right.schema})
     texts: list[str] = []
     for part in conjuncts(node.condition):
+        _refuse_outer_udf(node, part, sides)
         keys = _keys(part, sides, known, times)
         if not keys:
             read = columns_of(part)
@@ -177,6 +178,20 @@ def condition_of(
             # Spark's join of streams takes NULL for a key like any other.
             texts += [above_watermark(f"{key} IS NOT NULL", time) for key, time in keys if time]
     return " AND ".join(f"({text})" for text in texts) if len(texts) > 1 else "".join(texts) or "TRUE"
+
+
+def _refuse_outer_udf(node: lg.Join, part: Expr, sides: tuple[set[str], set[str]]) -> None:
+    """Spark calls Python functions below a join or above it; above, the rows without a counterpart are chosen."""
+    if node.kind in (JoinKind.INNER, JoinKind.CROSS):
+        return
+    for call in walk(part):
+        if isinstance(call, Udf) and all(columns_of(call) & side for side in sides):
+            raise refuse(
+                f"`{call.function}` gets values of both sides of this {node.kind.value} JOIN", call.origin,
+                "give it the values of one side and compare the results, or join with JOIN", code="SQ0502",
+                notes=("Spark calls Python functions before a join or after it, and rows without a "
+                       "counterpart are found in between",),
+            )
 
 
 def _keys(
