@@ -42,8 +42,8 @@ class CompileResult:
 
     @property
     def meant(self) -> LogicalPlan | None:
-        """The plan that says what the answers are: as bound, with the columns that estimates add."""
-        found = (entry.plan for entry in self.trace if entry.name == "estimate")
+        """The plan that says what the answers are: as bound, with what estimates and measures add."""
+        found = (entry.plan for entry in self.trace if entry.name == "quality")
         return next(found, self.logical)
 
     def require(self) -> PhysicalPlan:

@@ -133,9 +133,13 @@ class AggCall(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Quality(Expr):
-    """``COMPLETENESS()``, ``KEPT()``, …: what the controller knows about the rows behind a result."""
+    """``COMPLETENESS()``, ``KEPT()``, …: how much stands behind a result."""
 
     function: str
+
+
+COUNTED_MEASURES = frozenset({"COMPLETENESS", "KEPT", "SHED"})
+"""Those that follow from counting the rows behind a result; the others are known to the controller."""
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

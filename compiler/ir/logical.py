@@ -11,6 +11,7 @@ from enum import Enum
 from functools import cached_property
 
 from streamq.compiler.ir.expr import AggCall, Column, Expr
+from streamq.compiler.ir.goals import Goal
 from streamq.dsl.ast import R2S, JoinKind, Policy
 from streamq.dsl.records import dataclass
 from streamq.dsl.source import NO_SPAN, Span
@@ -231,16 +232,14 @@ class Project(_OneInput):
 
 @dataclass(frozen=True)
 class Shed(_OneInput):
-    """Some of the rows, as the policy of the query allows. ``keys`` empty: each row on its own.
+    """Some of the rows, as the policy of the query allows. ``keys``: the columns whose hash decides.
 
-    ``percent``: the share that goes, where it is fixed; else as much goes as ``latency_ms`` needs, which is how
-    old results may be. ``weight``: a column that says for how many rows each stands, if there is one.
+    ``weight``: a column that says for how many rows each stands, if there is one.
     """
 
     query: str
     keys: tuple[str, ...]
-    percent: float | None = None
-    latency_ms: int | None = None
+    goal: Goal
     weight: str = ""
 
     @cached_property

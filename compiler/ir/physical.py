@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from streamq.compiler.ir.goals import Goal
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import NO_SPAN, Span
 
@@ -165,13 +166,13 @@ class Knob:
 class ControlRelation:
     """A one-row relation that the steps' SQL reads as ``(SELECT first(<knob>) FROM <view>)``.
 
-    ``latency_ms``: how old results may be, where the knobs follow from that; None: they stay as they are.
+    ``goal``: what the share of rows follows from, where it is decided for every micro-batch; None: it is fixed.
     """
 
     view: str
     query: str
     knobs: tuple[Knob, ...]
-    latency_ms: int | None = None
+    goal: Goal | None = None
 
 
 @dataclass(frozen=True, slots=True)

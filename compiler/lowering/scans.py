@@ -137,9 +137,10 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
 def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
     """The control relation of the query, made on first use."""
     if node.query not in context.controls:
-        keep = 1.0 - (node.percent or 0.0) / 100.0
+        goal = node.goal
+        keep = 1.0 - (goal.percent or 0.0) / 100.0
         context.controls[node.query] = ph.ControlRelation(
             view=f"streamq_control_{node.query}", query=node.query,
-            knobs=(ph.Knob("keep", keep, 0.0, 1.0),), latency_ms=node.latency_ms,
+            knobs=(ph.Knob("keep", keep, 0.0, 1.0),), goal=None if goal.percent is not None else goal,
         )
     return context.controls[node.query]

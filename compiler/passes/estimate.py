@@ -19,14 +19,12 @@ from streamq.compiler.ir.expr import AggCall, Column, Expr, IsNull, Op, conjunct
 from streamq.compiler.ir.rewrite import with_inputs
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
+from streamq.compiler.passes.place_shedders import WEIGHT
 from streamq.dsl import ast
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, Type
 from streamq.stdlib.estimate.totals import deviations
-
-WEIGHT = "__weight"
-"""The column that says for how many rows a kept one stands."""
 
 CONFIDENCE = 0.95
 ESTIMATED = frozenset({"COUNT", "COUNT_IF", "SUM", "AVG", "MEAN"})

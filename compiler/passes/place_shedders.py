@@ -11,8 +11,10 @@ together.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.durations import show_ms
+from streamq.compiler.ir.goals import Goal
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
@@ -20,6 +22,12 @@ from streamq.dsl import ast
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import Array, Map, Struct
+
+WEIGHT = "__weight"
+"""The column that says for how many rows a kept one stands, where a later pass asks for it."""
+
+FAIR_WINDOW_MS = 10_000
+"""The source time window of SHED FAIR where it names none."""
 
 
 def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
@@ -30,36 +38,49 @@ def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """How a query sheds: a fixed ``percent``, or as much as ``latency_ms`` needs; whole ``keys``, if any."""
+class Asked:
+    """How a query sheds: how much, and which: whole ``keys``, if any."""
 
+    goal: Goal
     keys: tuple[str, ...]
     span: Span
-    percent: float | None = None
-    latency_ms: int | None = None
-
-    @property
-    def words(self) -> str:
-        if self.percent is not None:
-            return f"drops {self.percent:g} % of the rows"
-        assert self.latency_ms is not None
-        return f"drops as many rows as results no older than {show_ms(self.latency_ms)} need"
 
 
-def goal_of(policies: tuple[ast.Policy, ...]) -> Goal | None:
+def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
     """How the query sheds; None where it keeps all rows."""
-    latency = latency_of(policies)
+    latency, least = qos(policies, ast.QosLatency), qos(policies, ast.QosCompleteness)
+    weight = qos(policies, ast.QosWeight)
     shed = next((p for p in policies if isinstance(p, ast.Shed)), None)
+    by_age = None
+    if latency is not None:
+        by_age = Goal(
+            latency_ms=latency.latency.ms, least=0.0 if least is None else least.least,
+            weight=1.0 if weight is None else weight.weight,
+        )
     match shed:
         case ast.Shed(method=ast.ShedRandom(keys=keys), goal=goal):
             names = tuple(k.parts[-1].text for k in keys)
-            if goal is not None and goal.unit == "PERCENT":
-                return Goal(names, shed.span, percent=goal.amount)
-            return None if latency is None else Goal(names, shed.span, latency_ms=latency.latency.ms)
-        case None | ast.Shed(method=ast.ShedAuto()) if latency is not None:
-            return Goal((), latency.span, latency_ms=latency.latency.ms)
+            if goal is not None:
+                fixed = goal.amount
+                made = Goal(percent=fixed) if goal.unit == "PERCENT" else Goal(rows_per_s=fixed)
+                return Asked(made, names, shed.span)
+            return None if by_age is None else Asked(by_age, names, shed.span)
+        case ast.Shed(method=ast.ShedFair(window=window)) if by_age is not None:
+            over = FAIR_WINDOW_MS if window is None else window.ms
+            return Asked(replace(by_age, fair_ms=over), (), shed.span)
+        case None | ast.Shed(method=ast.ShedAuto()) if by_age is not None and latency is not None:
+            return Asked(by_age, (), latency.span)
         case _:
             return None
+
+
+Item = TypeVar("Item", bound=ast.QosItem)
+
+
+def qos(policies: tuple[ast.Policy, ...], kind: type[Item]) -> Item | None:
+    """The item of that kind of a query's QOS, if there is one."""
+    items = (i for p in policies if isinstance(p, ast.Qos) for i in p.items)
+    return next((item for item in items if isinstance(item, kind)), None)
 
 
 def is_estimated(policies: tuple[ast.Policy, ...]) -> bool:
@@ -69,17 +90,11 @@ def is_estimated(policies: tuple[ast.Policy, ...]) -> bool:
     )
 
 
-def latency_of(policies: tuple[ast.Policy, ...]) -> ast.QosLatency | None:
-    """How old the results of a query may be, as its QOS says."""
-    items = (i for p in policies if isinstance(p, ast.Qos) for i in p.items)
-    return next((item for item in items if isinstance(item, ast.QosLatency)), None)
-
-
 def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
-    goal = goal_of(query.policies)
-    if goal is None:
+    asked = asked_of(query.policies)
+    if asked is None:
         return query
-    keys = goal.keys
+    keys = asked.keys
     sources: list[str] = []
     memo: dict[int, lg.Logical] = {}
 
@@ -93,8 +108,7 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
                 sources.append(stream)
                 columns = shed_columns(node.schema, keys)
                 done = lg.Shed(
-                    node, query.name, columns, goal.percent, goal.latency_ms, owner=query.name,
-                    origin=goal.span,
+                    node, query.name, columns, asked.goal, owner=query.name, origin=asked.span,
                 )
             memo[id(node)] = done
         return done
@@ -104,11 +118,11 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     by = f" by {', '.join(keys)}" if keys else ""
     context.notices.append(PlanNotice(
         "shedder", query.name,
-        f"{goal.words} of {names}{by}, at the source",
+        f"drops {asked.goal.words} of {names}{by}, at the source",
         hint="every operator of the query lies above, so that is where a dropped row saves most",
-        action="SHED NONE keeps all rows", span=goal.span,
+        action="SHED NONE keeps all rows", span=asked.span,
     ))
-    _warn_exact(query, sources, goal, context)
+    _warn_exact(query, sources, asked, context)
     return replace(query, root=root)
 
 
@@ -137,7 +151,7 @@ def shed_columns(fields: tuple[lg.Field, ...], keys: tuple[str, ...]) -> tuple[s
 
 
 def _warn_exact(
-    query: lg.LogicalQuery, sources: list[str], goal: Goal, context: PassContext
+    query: lg.LogicalQuery, sources: list[str], asked: Asked, context: PassContext
 ) -> None:
     counted = sorted({
         a.function for n in walk(query.root) if isinstance(n, lg.Aggregate)
@@ -148,12 +162,12 @@ def _warn_exact(
         context.notices.append(PlanNotice(
             "approximate", query.name,
             f"{', '.join(counted)} {verb} computed over the rows that are kept, without scaling",
-            hint="COUNT and SUM come out smaller by the share that is dropped", span=goal.span,
+            hint="COUNT and SUM come out smaller by the share that is dropped", span=asked.span,
         ))
-    if len(set(sources)) > 1 and not goal.keys:
+    if len(set(sources)) > 1 and not asked.keys:
         context.notices.append(PlanNotice(
             "approximate", query.name,
             "both sides of the join drop rows on their own, so the share of pairs kept is squared",
             action="SHED RANDOM BY KEY (join key) drops whole keys on both sides",
-            span=goal.span,
+            span=asked.span,
         ))

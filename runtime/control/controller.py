@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from streamq.runtime.control.decisions import DecisionLog
+from streamq.runtime.control.decisions import Decided, DecisionLog
 from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import publish
-from streamq.runtime.control.throttle import Throttle
+from streamq.runtime.control.throttle import LEAST_KEEP, Throttle
 from streamq.runtime.metrics import QuerySample
 from streamq.stdlib.overload.batch_time import BatchTime
 
 LEARNING = 0.3
 """What of the difference between counted and expected rows each micro-batch takes up."""
+
+PATIENCE = 3
+"""Micro-batches in a row whose goal is out of reach until that is told."""
 
 
 @dataclass(slots=True)
@@ -22,17 +26,49 @@ class Controller:
 
     checkpoint: Path
     throttle: Throttle
+    _beyond: int = 0
+    _told: set[str] = field(default_factory=set)
 
-    def after(self, sample: QuerySample) -> None:
-        """Learns from a micro-batch and publishes; OSError where the folder cannot be written."""
-        batch = BatchTime(sample.rows_in, sample.kept, float(sample.batch_ms))
-        throttle = replace(self.throttle, model=self.throttle.model.after(batch))
+    def give(self, share: float) -> None:
+        """The share that a fair query keeps, from its next micro-batch on; a folder that cannot be written keeps the last."""
+        self.throttle = replace(self.throttle, share=min(1.0, max(0.0, share)))
+        with suppress(OSError):  # ``after`` tells
+            publish(self.checkpoint / KNOBS, self.throttle)
+
+    def after(self, sample: QuerySample) -> tuple[str, ...]:
+        """Learns from a micro-batch and publishes; gives what its user should know of, each once."""
         decided = DecisionLog(self.checkpoint / DECISIONS).find(sample.batch)
-        if decided is not None and decided.arrived > 0 and sample.rows_in > 0:
-            ratio = sample.rows_in / decided.arrived
-            first = sample.batch == 0 or self.throttle.model.cost is None
-            step = 1.0 if first else LEARNING
-            counted = throttle.counted + step * (ratio - throttle.counted)
-            throttle = replace(throttle, counted=counted)
-        self.throttle = throttle
-        publish(self.checkpoint / KNOBS, throttle)
+        self.throttle = _learned(self.throttle, sample, decided)
+        found: list[str] = []
+        try:
+            publish(self.checkpoint / KNOBS, self.throttle)
+        except OSError as error:
+            found.append(
+                f"what is learned cannot be written beside the checkpoint ({error.strerror}): "
+                "what was written last stays in force"
+            )
+        if decided is not None:
+            self._beyond = 0 if decided.decision.reachable else self._beyond + 1
+        if self._beyond >= PATIENCE:
+            found.append(_out_of_reach(self.throttle))
+        new = tuple(text for text in found if text not in self._told)
+        self._told.update(new)
+        return new
+
+
+def _learned(throttle: Throttle, sample: QuerySample, decided: Decided | None) -> Throttle:
+    batch = BatchTime(sample.rows_in, sample.kept, float(sample.batch_ms))
+    after = replace(throttle, model=throttle.model.after(batch))
+    if decided is None or decided.arrived <= 0 or sample.rows_in <= 0:
+        return after
+    first = sample.batch == 0 or throttle.model.cost is None
+    step = 1.0 if first else LEARNING
+    ratio = sample.rows_in / decided.arrived
+    return replace(after, counted=after.counted + step * (ratio - after.counted))
+
+
+def _out_of_reach(throttle: Throttle) -> str:
+    goal = f"results no older than {throttle.latency_ms / 1000:g} s"
+    if throttle.least > LEAST_KEEP:
+        return f"{goal} are out of reach with a completeness of {throttle.least:g}, which is kept up"
+    return f"{goal} are out of reach: reading the rows takes longer, whatever is shed of them"

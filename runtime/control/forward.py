@@ -17,16 +17,19 @@ DECISIONS = "decisions"
 IDLE_MS = 250.0
 """A query whose last micro-batch ended so long ago had nothing to read; what has come since has just come."""
 
+FIRST_MS = 1000.0
+"""A rate of rows is taken for a second of them in the first micro-batch, of which nobody knows since when it waits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Forward:
     """``checkpoint``: the folder of the query. ``rows_per_unit``: of each of its sources, a first guess.
 
-    ``latency_ms``: the goal, as long as the controller has published nothing. ``now``: milliseconds since 1970.
+    ``first``: what holds as long as the controller has published nothing. ``now``: milliseconds since 1970.
     """
 
     checkpoint: Path
-    latency_ms: float
+    first: Throttle
     rows_per_unit: tuple[float, ...]
     now: Callable[[], float]
 
@@ -42,13 +45,16 @@ class Forward:
         # The last good numbers stay in force where the file is gone or broken.
         throttle = published(self.checkpoint / KNOBS)
         if throttle is None:
-            throttle = Throttle(self.latency_ms) if before is None else before.throttle
+            throttle = self.first if before is None else before.throttle
         units = units_of(self.checkpoint, batch)
         rates = self.rows_per_unit if len(self.rows_per_unit) == len(units) else (1.0,) * len(units)
         expected = sum(count * rate for count, rate in zip(units, rates, strict=True))
         now = self.now()
+        waited = self._waited(batch, before, now)
+        if throttle.rows_per_s > 0:
+            waited = FIRST_MS if before is None else now - before.decided_ms
         decision = decide(
-            throttle, round(expected * throttle.counted), self._waited(batch, before, now),
+            throttle, round(expected * throttle.counted), waited,
             Decision() if before is None else before.decision,
         )
         return Decided(decision, round(expected), now, throttle)

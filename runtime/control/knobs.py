@@ -31,8 +31,10 @@ def to_numbers(throttle: Throttle) -> dict[str, float]:
     model = throttle.model
     found = {
         "latency_ms": throttle.latency_ms, "least": throttle.least, "counted": throttle.counted,
-        "most_kept": model.most_kept,
+        "most_kept": model.most_kept, "rows_per_s": throttle.rows_per_s,
     }
+    if throttle.share is not None:
+        found["share"] = throttle.share
     cost = model.cost
     return found if cost is None else found | {name: getattr(cost, name) for name in _COST}
 
@@ -45,10 +47,14 @@ def from_numbers(found: Mapping[str, float]) -> Throttle | None:
     if len(given) not in (0, len(_COST)):
         return None
     numbers = [found[name] for name in _NUMBERS]
-    if min(*numbers, *given) < 0 or found["latency_ms"] == 0 or found["least"] > 1:
+    rate = found.get("rows_per_s", 0.0)
+    share = found.get("share")
+    if min(*numbers, *given, rate, share or 0.0) < 0 or max(found["least"], share or 0.0) > 1:
+        return None
+    if found["latency_ms"] == rate == 0:
         return None
     model = CostModel(Cost(*given) if given else None, (), int(found["most_kept"]))
-    return Throttle(found["latency_ms"], model, found["least"], found["counted"])
+    return Throttle(found["latency_ms"], model, found["least"], found["counted"], rate, share)
 
 
 def read_numbers(path: Path) -> dict[str, float] | None:

@@ -10,6 +10,7 @@ forward): the first that is too large is cut already. Pure: no clock, no files.
 
 from __future__ import annotations
 
+from streamq.compiler.ir.goals import Goal
 from streamq.dsl.records import dataclass
 from streamq.stdlib.overload.batch_time import CostModel
 
@@ -42,14 +43,24 @@ LEAST_KEEP = 0.001
 class Throttle:
     """What the controller publishes for the decisions to come.
 
-    ``latency_ms``: the goal; ``model``: what micro-batches cost; ``least``: a share that the query must keep;
-    ``counted``: rows that were there for each that was expected, before the micro-batch was read.
+    ``latency_ms``: the goal, or ``rows_per_s`` where that is not 0; ``model``: what micro-batches cost; ``least``:
+    a share that the query must keep; ``counted``: rows that were there for each that was expected, before the
+    micro-batch was read. ``share``: what a fair query keeps of a usual micro-batch, level with the others; None: as
+    much as its own goal allows.
     """
 
     latency_ms: float
     model: CostModel = CostModel()
     least: float = LEAST_KEEP
     counted: float = 1.0
+    rows_per_s: float = 0.0
+    share: float | None = None
+
+
+def first_throttle(goal: Goal) -> Throttle:
+    """What holds for a goal before anything is known."""
+    latency = 0.0 if goal.latency_ms is None else float(goal.latency_ms)
+    return Throttle(latency, least=max(goal.least, LEAST_KEEP), rows_per_s=goal.rows_per_s or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,9 @@ def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision)
     """
     if arrived <= 0:
         return before
+    if throttle.rows_per_s > 0:
+        share = throttle.rows_per_s * max(waited_ms, 1.0) / 1000 / arrived
+        return Decision(min(1.0, share), arrived / max(waited_ms, 1.0))
     rate = _smoothed(before.rate, arrived / max(waited_ms, 1.0))
     cost = throttle.model.cost
     if cost is None:
@@ -84,6 +98,8 @@ def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision)
     left = max(LIMIT * throttle.latency_ms - waited_ms, planned / 4)
     burst = before.keep == 1 and cost.time(arrived, arrived) <= left
     usual_keep = 1.0 if burst else usual_budget / usual
+    if throttle.share is not None:
+        usual_keep = throttle.share
     keep = min(usual_keep, cost.budget(arrived, left) / arrived, most / arrived)
     kept = _within(keep, throttle.least)
     reachable = kept > throttle.least or cost.time(usual, kept * usual) <= planned / 2

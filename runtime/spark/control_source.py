@@ -25,6 +25,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from streamq.runtime.control.forward import Forward
+from streamq.runtime.control.knobs import from_numbers
 
 HASH_STEPS = 1 << 20
 """A row's hash is one of this many values; ``threshold`` says how many of them are kept."""
@@ -38,8 +39,8 @@ KNOB_DEFAULTS: dict[str, float] = {"keep": 1.0}
 class ControlSource(DataSource):
     """Options: ``path`` of the file; a knob's name, or ``defaults`` (a JSON object), for its default.
 
-    With ``latency_ms``, the goal: ``checkpoint``, the folder of the query, and ``rows_per_unit``, a JSON list with
-    a number for each of its sources.
+    With ``throttle``, the goal in the form of ``runtime/control/knobs.py``: ``checkpoint``, the folder of the query, and
+    ``rows_per_unit``, a JSON list with a number for each of its sources.
 
     Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash.
     """
@@ -52,9 +53,11 @@ class ControlSource(DataSource):
         return "keep DOUBLE, threshold BIGINT"
 
     def reader(self, schema: StructType) -> ControlReader:
-        if "latency_ms" in self.options:
+        if "throttle" in self.options:
+            first = from_numbers(json.loads(self.options["throttle"]))
+            assert first is not None
             forward = Forward(
-                Path(self.options["checkpoint"]), float(self.options["latency_ms"]),
+                Path(self.options["checkpoint"]), first,
                 tuple(json.loads(self.options["rows_per_unit"])), _now_ms,
             )
             return ControlReader(forward.keep, schema)

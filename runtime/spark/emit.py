@@ -31,6 +31,8 @@ from streamq.compiler.ir.physical import (
     WithWatermark,
     walk,
 )
+from streamq.runtime.control.knobs import to_numbers
+from streamq.runtime.control.throttle import first_throttle
 from streamq.runtime.spark.names import quoted
 from streamq.runtime.spark.sources import SourceContext, read_stream, read_table
 from streamq.stdlib.row_units import rows_per_unit
@@ -155,10 +157,11 @@ def _create_control(control: ControlRelation, query: PhysicalQuery, context: Emi
     context.spark.dataSource.register(ControlSource)
     reader = context.spark.read.format(ControlSource.name())
     folder = context.control_dir
-    if folder is not None and control.latency_ms is not None:
+    if folder is not None and control.goal is not None:
         units = [rows_per_unit(s.connector, dict(s.options)) for s in scans_of(query)]
         reader = reader.options(
-            latency_ms=control.latency_ms, checkpoint=str(folder), rows_per_unit=json.dumps(units)
+            throttle=json.dumps(to_numbers(first_throttle(control.goal))), checkpoint=str(folder),
+            rows_per_unit=json.dumps(units),
         )
     elif folder is not None:
         reader = reader.option("path", str(folder / "control.json"))

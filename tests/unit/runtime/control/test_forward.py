@@ -39,7 +39,7 @@ def commit(checkpoint: Path, batch: int, at_ms: float) -> None:
 
 def test_no_batch_was_planned(tmp_path: Path) -> None:
     assert latest_batch(tmp_path) is None
-    assert Forward(tmp_path, 2000.0, (1.0,), lambda: 0.0).keep() == 1.0
+    assert Forward(tmp_path, Throttle(2000.0), (1.0,), lambda: 0.0).keep() == 1.0
 
 
 def test_units_of_every_kind_of_offset(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_units_of_files_are_their_bytes(tmp_path: Path) -> None:
 
 
 def forward(checkpoint: Path, now: float = 10_000.0, rows: tuple[float, ...] = (1.0,)) -> Forward:
-    return Forward(checkpoint, 2000.0, rows, lambda: now)
+    return Forward(checkpoint, Throttle(2000.0), rows, lambda: now)
 
 
 def test_the_first_micro_batch_is_a_probe_and_stays_one(tmp_path: Path) -> None:

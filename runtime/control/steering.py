@@ -1,0 +1,45 @@
+"""The controllers of a run: which query has one, and who hears of a micro-batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from streamq.compiler.ir.goals import Goal
+from streamq.runtime.control.controller import Controller
+from streamq.runtime.control.forward import KNOBS
+from streamq.runtime.control.knobs import published
+from streamq.runtime.control.throttle import first_throttle
+from streamq.runtime.control.together import Together
+from streamq.runtime.metrics import QuerySample
+
+
+@dataclass(slots=True)
+class Steering:
+    """Queries without a goal are not steered."""
+
+    _controllers: dict[str, Controller] = field(default_factory=dict)
+    _fair: dict[str, Together] = field(default_factory=dict)
+
+    def add(self, query: str, goal: Goal, checkpoint: Path) -> None:
+        """Steers a query, which goes on from what was published beside its checkpoint."""
+        throttle, before = first_throttle(goal), published(checkpoint / KNOBS)
+        if before is not None:
+            throttle = replace(throttle, model=before.model, counted=before.counted)
+        controller = self._controllers[query] = Controller(checkpoint, throttle)
+        if goal.fair_ms is not None:
+            # All fair queries of a program are one group; the first one's window is that of all.
+            group = next(iter(self._fair.values()), None) or Together(goal.fair_ms / 1000)
+            group.join(query, controller, goal.weight)
+            self._fair[query] = group
+
+    def after(self, sample: QuerySample) -> tuple[str, ...]:
+        """Takes in a micro-batch; gives what the user should know of, each once."""
+        controller = self._controllers.get(sample.query)
+        if controller is None:
+            return ()
+        told = controller.after(sample)
+        group = self._fair.get(sample.query)
+        if group is not None:
+            group.after(sample)
+        return told
