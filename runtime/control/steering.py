@@ -19,7 +19,7 @@ class Steering:
     """Queries without a goal are not steered."""
 
     _controllers: dict[str, Controller] = field(default_factory=dict)
-    _fair: dict[str, Together] = field(default_factory=dict)
+    _fair: Together = field(default_factory=Together)
 
     def add(self, query: str, goal: Goal, checkpoint: Path) -> None:
         """Steers a query, which goes on from what was published beside its checkpoint."""
@@ -28,10 +28,7 @@ class Steering:
             throttle = replace(throttle, model=before.model, counted=before.counted)
         controller = self._controllers[query] = Controller(checkpoint, throttle)
         if goal.fair_ms is not None:
-            # All fair queries of a program are one group; the first one's window is that of all.
-            group = next(iter(self._fair.values()), None) or Together(goal.fair_ms / 1000)
-            group.join(query, controller, goal.weight)
-            self._fair[query] = group
+            self._fair.join(query, controller, goal.weight, goal.fair_ms / 1000)
 
     def after(self, sample: QuerySample) -> tuple[str, ...]:
         """Takes in a micro-batch; gives what the user should know of, each once."""
@@ -39,7 +36,6 @@ class Steering:
         if controller is None:
             return ()
         told = controller.after(sample)
-        group = self._fair.get(sample.query)
-        if group is not None:
-            group.after(sample)
+        if sample.query in self._fair.members:
+            self._fair.after(sample)
         return told

@@ -14,11 +14,12 @@ from streamq.runtime.metrics import QuerySample
 class _Member:
     controller: Controller
     weight: float
+    window_s: float
     recent: deque[QuerySample] = field(default_factory=deque)
 
-    def claim(self, window_s: float, now: float) -> Claim | None:
+    def claim(self, now: float) -> Claim | None:
         """What the query asks for; None before its cost is known."""
-        while self.recent and self.recent[0].ended < now - window_s:
+        while self.recent and self.recent[0].ended < now - self.window_s:
             self.recent.popleft()
         throttle = self.controller.throttle
         if throttle.model.cost is None or not self.recent:
@@ -34,20 +35,19 @@ class _Member:
 
 @dataclass(slots=True)
 class Together:
-    """``window_s``: the source time window over which coverages are counted."""
+    """All of them are one group, each with a source time window of its own."""
 
-    window_s: float
     members: dict[str, _Member] = field(default_factory=dict)
 
-    def join(self, query: str, controller: Controller, weight: float) -> None:
-        self.members[query] = _Member(controller, weight)
+    def join(self, query: str, controller: Controller, weight: float, window_s: float) -> None:
+        self.members[query] = _Member(controller, weight, window_s)
 
     def after(self, sample: QuerySample) -> None:
         """Takes in a micro-batch of one query, and gives each query its share; its controller publishes that."""
         self.members[sample.query].recent.append(sample)
         claims = {
             name: claim for name, member in self.members.items()
-            if (claim := member.claim(self.window_s, sample.ended)) is not None
+            if (claim := member.claim(sample.ended)) is not None
         }
         if not claims:
             return
