@@ -133,9 +133,13 @@ class AggCall(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Quality(Expr):
-    """``COMPLETENESS()``, ``KEPT()``, …: how much stands behind a result."""
+    """``COMPLETENESS()``, ``KEPT()``, …: how much stands behind a result.
+
+    ``view``: the control relation that knows it; empty where nobody does.
+    """
 
     function: str
+    view: str = ""
 
 
 COUNTED_MEASURES = frozenset({"COMPLETENESS", "KEPT", "SHED"})

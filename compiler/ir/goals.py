@@ -6,6 +6,11 @@ from streamq.compiler.ir.durations import show_ms
 from streamq.dsl.records import dataclass
 
 
+def control_view(query: str) -> str:
+    """The name of the relation of one row with the numbers that steer a query."""
+    return f"streamq_control_{query}"
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
     """One of: all rows but ``percent``; as many as results no older than ``latency_ms`` allow; ``rows_per_s``.

@@ -82,12 +82,12 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
 def _refuse_quality(node: lg.Logical) -> None:
     for expr in exprs_of(node):
         for part in walk_expr(expr):
-            if isinstance(part, Quality):
+            if isinstance(part, Quality) and not part.view:
                 # passes/quality.py answers all that can be answered.
                 told = part.function in COUNTED_MEASURES
                 raise refuse(
                     f"{part.function}() cannot be told after DISTINCT, EXCEPT or INTERSECT" if told
-                    else f"{part.function}() cannot be run yet",
+                    else f"{part.function}() is known only where QOS LATENCY, or a rate, steers the query",
                     part.origin, "remove it to run the query", code="SQ0601",
                 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.goals import control_view
 from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered
@@ -140,7 +141,7 @@ def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
         goal = node.goal
         keep = 1.0 - (goal.percent or 0.0) / 100.0
         context.controls[node.query] = ph.ControlRelation(
-            view=f"streamq_control_{node.query}", query=node.query,
+            view=control_view(node.query), query=node.query,
             knobs=(ph.Knob("keep", keep, 0.0, 1.0),), goal=None if goal.percent is not None else goal,
         )
     return context.controls[node.query]

@@ -7,6 +7,8 @@
 
 A row that is read counts 1 among the kept, and its weight among those that arrived. A pair of a join stands for the
 product of both, a group for the sum. The columns are there only between the rows and what asks for them.
+
+SOURCE_COVERAGE() and LATE() are numbers of the whole query, which the control relation knows.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.build import call, cast, number, op, total
 from streamq.compiler.ir.expr import COUNTED_MEASURES, Column, Expr, Quality, transform
 from streamq.compiler.ir.expr import walk as walk_expr
+from streamq.compiler.ir.goals import control_view
 from streamq.compiler.ir.rewrite import exprs_of, map_exprs, walk, with_inputs
 from streamq.compiler.passes.base import PassContext
 from streamq.compiler.passes.place_shedders import WEIGHT, stream_of
@@ -29,27 +32,31 @@ PASSED = {name: Column(name=name, type=DOUBLE) for name in ONE}
 OTHER = {name: f"{name}_right" for name in ONE}
 """The columns on the right of a join, as its columns have different names."""
 
+_WHOLE = {"COMPLETENESS": number(1), "SOURCE_COVERAGE": number(1), "SHED": cast(number(0), BIGINT)}
+"""What is known without counting where nothing is shed."""
+
 
 def quality(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
     """Returns None where no query asks how much stands behind its results."""
     del context
-    queries = tuple(
-        replace(q, root=_Work(_sheds(q.root)).rewrite(q.root, carry=False).node)
-        if any(_asked(n) for n in walk(q.root)) else q
-        for q in plan.queries
-    )
+    queries = tuple(_answer(q) for q in plan.queries)
     changed = any(a is not b for a, b in zip(queries, plan.queries, strict=True))
     return replace(plan, queries=queries) if changed else None
 
 
-def _sheds(root: lg.Logical) -> bool:
-    return any(isinstance(n, lg.Shed) for n in walk(root))
+def _answer(query: lg.LogicalQuery) -> lg.LogicalQuery:
+    if not any(_measures(n) for n in walk(query.root)):
+        return query
+    goals = [n.goal for n in walk(query.root) if isinstance(n, lg.Shed)]
+    steered = any(goal.percent is None for goal in goals)
+    work = _Work(bool(goals), control_view(query.name) if steered else "")
+    return replace(query, root=work.rewrite(query.root, carry=False).node)
 
 
-def _asked(node: lg.Logical) -> frozenset[str]:
-    """The measures that the operator evaluates, of its input's rows."""
+def _measures(node: lg.Logical) -> frozenset[str]:
+    """What the operator wants to know of its input's rows."""
     parts = (part for expr in exprs_of(node) for part in walk_expr(expr))
-    return frozenset(p.function for p in parts if isinstance(p, Quality)) & COUNTED_MEASURES
+    return frozenset(p.function for p in parts if isinstance(p, Quality))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +69,10 @@ class _Found:
 
 @dataclass
 class _Work:
-    """Rewrites the plan of one query. ``sheds``: False where all rows are kept."""
+    """Rewrites the plan of one query. ``sheds``: False where all rows are kept. ``view``: its control relation, if any."""
 
     sheds: bool
+    view: str
     memo: dict[tuple[int, bool], _Found] = field(default_factory=dict)
 
     def rewrite(self, node: lg.Logical, *, carry: bool) -> _Found:
@@ -76,14 +84,16 @@ class _Work:
 
     def _plain(self, node: lg.Logical) -> _Found:
         """With the columns that it had, whatever lies below."""
-        needed = _asked(node) if self.sheds else _asked(node) & {"KEPT"}
+        asked = _measures(node)
+        # What stands behind a pair is not known before it is one.
+        needed = asked & (COUNTED_MEASURES if self.sheds else {"KEPT"}) if len(node.inputs) == 1 else False
         below = [self.rewrite(i, carry=bool(needed)) for i in node.inputs]
         rebuilt = with_inputs(node, tuple(b.node for b in below))
-        if not _asked(node):
+        if not asked:
             return _Found(rebuilt)
-        (only,) = below
-        rebuilt = self._answered(rebuilt, only.counted)
-        same = isinstance(node, lg.Project | lg.Aggregate) or not only.counted
+        counted = any(b.counted for b in below)
+        rebuilt = self._answered(rebuilt, counted)
+        same = isinstance(node, lg.Project | lg.Aggregate) or not counted
         return _Found(rebuilt if same else _with(rebuilt, node.schema, {}))
 
     def _counted(self, node: lg.Logical) -> _Found:
@@ -119,14 +129,14 @@ class _Work:
         """The operator with the measures of its input's rows; those that cannot be told stay."""
 
         def put(expr: Expr) -> Expr | None:
-            if not isinstance(expr, Quality) or expr.function not in COUNTED_MEASURES:
+            if not isinstance(expr, Quality):
                 return None
-            if counted:
+            if expr.function not in COUNTED_MEASURES and self.view:
+                return replace(expr, view=self.view)
+            if counted and expr.function in COUNTED_MEASURES:
                 return replace(_measure(expr), origin=expr.origin)
-            if self.sheds or expr.function == "KEPT":
-                return None
-            whole = number(1) if expr.function == "COMPLETENESS" else cast(number(0), BIGINT)
-            return replace(whole, origin=expr.origin)
+            whole = _WHOLE.get(expr.function)
+            return None if self.sheds or whole is None else replace(whole, origin=expr.origin)
 
         return map_exprs(node, lambda e: transform(e, put))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,16 +17,24 @@ from streamq.stdlib.overload.batch_time import BatchTime
 LEARNING = 0.3
 """What of the difference between counted and expected rows each micro-batch takes up."""
 
+COVERAGE_S = 10.0
+"""The source time window over which coverage is told, where SHED FAIR says no other."""
+
 PATIENCE = 3
 """Micro-batches in a row whose goal is out of reach until that is told."""
 
 
 @dataclass(slots=True)
 class Controller:
-    """The controller of one query. ``checkpoint``: the query's folder."""
+    """The controller of one query. ``checkpoint``: the query's folder.
+
+    ``window_s``: the source time window, over which coverage is told; ``recent``: the micro-batches in it.
+    """
 
     checkpoint: Path
     throttle: Throttle
+    window_s: float = COVERAGE_S
+    recent: deque[QuerySample] = field(default_factory=deque)
     _beyond: int = 0
     _told: set[str] = field(default_factory=set)
 
@@ -38,7 +47,10 @@ class Controller:
     def after(self, sample: QuerySample) -> tuple[str, ...]:
         """Learns from a micro-batch and publishes; gives what its user should know of, each once."""
         decided = DecisionLog(self.checkpoint / DECISIONS).find(sample.batch)
-        self.throttle = _learned(self.throttle, sample, decided)
+        self.throttle = replace(
+            _learned(self.throttle, sample, decided), late=self.throttle.late + sample.late,
+            coverage=self._coverage(sample),
+        )
         found: list[str] = []
         try:
             publish(self.checkpoint / KNOBS, self.throttle)
@@ -54,6 +66,13 @@ class Controller:
         new = tuple(text for text in found if text not in self._told)
         self._told.update(new)
         return new
+
+    def _coverage(self, sample: QuerySample) -> float:
+        self.recent.append(sample)
+        while self.recent[0].ended < sample.ended - self.window_s:
+            self.recent.popleft()
+        arrived = sum(s.kept + s.shed for s in self.recent)
+        return sum(s.kept for s in self.recent) / arrived if arrived else 1.0
 
 
 def _learned(throttle: Throttle, sample: QuerySample, decided: Decided | None) -> Throttle:

@@ -33,13 +33,13 @@ class Forward:
     rows_per_unit: tuple[float, ...]
     now: Callable[[], float]
 
-    def keep(self) -> float:
-        """The share of the planned micro-batch that is kept."""
+    def decided(self) -> Decided:
+        """What holds for the planned micro-batch: the share of its rows that is kept, and what is told of the query."""
         batch = latest_batch(self.checkpoint)
         if batch is None:
-            return 1.0
+            return Decided(Decision(), 0, self.now(), self.first)
         log = DecisionLog(self.checkpoint / DECISIONS)
-        return log.decide(batch, lambda before: self._decided(batch, before)).decision.keep
+        return log.decide(batch, lambda before: self._decided(batch, before))
 
     def _decided(self, batch: int, before: Decided | None) -> Decided:
         # The last good numbers stay in force where the file is gone or broken.

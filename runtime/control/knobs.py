@@ -31,7 +31,8 @@ def to_numbers(throttle: Throttle) -> dict[str, float]:
     model = throttle.model
     found = {
         "latency_ms": throttle.latency_ms, "least": throttle.least, "counted": throttle.counted,
-        "most_kept": model.most_kept, "rows_per_s": throttle.rows_per_s,
+        "most_kept": model.most_kept, "rows_per_s": throttle.rows_per_s, "coverage": throttle.coverage,
+        "late": throttle.late,
     }
     if throttle.share is not None:
         found["share"] = throttle.share
@@ -48,13 +49,15 @@ def from_numbers(found: Mapping[str, float]) -> Throttle | None:
         return None
     numbers = [found[name] for name in _NUMBERS]
     rate = found.get("rows_per_s", 0.0)
-    share = found.get("share")
-    if min(*numbers, *given, rate, share or 0.0) < 0 or max(found["least"], share or 0.0) > 1:
+    share, coverage, late = found.get("share"), found.get("coverage", 1.0), found.get("late", 0.0)
+    if min(*numbers, *given, rate, share or 0.0, coverage, late) < 0:
+        return None
+    if max(found["least"], share or 0.0, coverage) > 1:
         return None
     if found["latency_ms"] == rate == 0:
         return None
     model = CostModel(Cost(*given) if given else None, (), int(found["most_kept"]))
-    return Throttle(found["latency_ms"], model, found["least"], found["counted"], rate, share)
+    return Throttle(found["latency_ms"], model, found["least"], found["counted"], rate, share, coverage, int(late))
 
 
 def read_numbers(path: Path) -> dict[str, float] | None:

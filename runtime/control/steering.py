@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from streamq.compiler.ir.goals import Goal
-from streamq.runtime.control.controller import Controller
+from streamq.runtime.control.controller import COVERAGE_S, Controller
 from streamq.runtime.control.forward import KNOBS
 from streamq.runtime.control.knobs import published
 from streamq.runtime.control.throttle import first_throttle
@@ -26,9 +26,10 @@ class Steering:
         throttle, before = first_throttle(goal), published(checkpoint / KNOBS)
         if before is not None:
             throttle = replace(throttle, model=before.model, counted=before.counted)
-        controller = self._controllers[query] = Controller(checkpoint, throttle)
+        window_s = COVERAGE_S if goal.fair_ms is None else goal.fair_ms / 1000
+        controller = self._controllers[query] = Controller(checkpoint, throttle, window_s)
         if goal.fair_ms is not None:
-            self._fair.join(query, controller, goal.weight, goal.fair_ms / 1000)
+            self._fair.join(query, controller, goal.weight)
 
     def after(self, sample: QuerySample) -> tuple[str, ...]:
         """Takes in a micro-batch; gives what the user should know of, each once."""
@@ -36,6 +37,6 @@ class Steering:
         if controller is None:
             return ()
         told = controller.after(sample)
-        if sample.query in self._fair.members:
-            self._fair.after(sample)
+        if sample.query in self._fair.controllers:
+            self._fair.level()
         return told

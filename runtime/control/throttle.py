@@ -46,7 +46,8 @@ class Throttle:
     ``latency_ms``: the goal, or ``rows_per_s`` where that is not 0; ``model``: what micro-batches cost; ``least``:
     a share that the query must keep; ``counted``: rows that were there for each that was expected, before the
     micro-batch was read. ``share``: what a fair query keeps of a usual micro-batch, level with the others; None: as
-    much as its own goal allows.
+    much as its own goal allows. ``coverage``, ``late``: what is told of the query, the share of its sources' rows that
+    was kept in the last seconds, and how many rows were late so far.
     """
 
     latency_ms: float
@@ -55,6 +56,8 @@ class Throttle:
     counted: float = 1.0
     rows_per_s: float = 0.0
     share: float | None = None
+    coverage: float = 1.0
+    late: int = 0
 
 
 def first_throttle(goal: Goal) -> Throttle:

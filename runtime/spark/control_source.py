@@ -30,6 +30,8 @@ from streamq.runtime.control.knobs import from_numbers
 HASH_STEPS = 1 << 20
 """A row's hash is one of this many values; ``threshold`` says how many of them are kept."""
 
+Row = dict[str, float | int]
+
 KNOB_RANGES: dict[str, tuple[float, float]] = {"keep": (0.0, 1.0)}
 """Knob to (least, most)."""
 
@@ -42,7 +44,8 @@ class ControlSource(DataSource):
     With ``throttle``, the goal in the form of ``runtime/control/knobs.py``: ``checkpoint``, the folder of the query, and
     ``rows_per_unit``, a JSON list with a number for each of its sources.
 
-    Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash.
+    Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash; ``coverage``,
+    the share of rows that was kept in the last seconds, and ``late``, how many rows were late so far.
     """
 
     @classmethod
@@ -50,7 +53,7 @@ class ControlSource(DataSource):
         return "streamq_control"
 
     def schema(self) -> str:
-        return "keep DOUBLE, threshold BIGINT"
+        return "keep DOUBLE, threshold BIGINT, coverage DOUBLE, late BIGINT"
 
     def reader(self, schema: StructType) -> ControlReader:
         if "throttle" in self.options:
@@ -60,37 +63,44 @@ class ControlSource(DataSource):
                 Path(self.options["checkpoint"]), first,
                 tuple(json.loads(self.options["rows_per_unit"])), _now_ms,
             )
-            return ControlReader(forward.keep, schema)
+            return ControlReader(partial(row_of_decision, forward), schema)
         path, defaults = self.options.get("path"), read_defaults(self.options)
-        return ControlReader(partial(keep_of_file, Path(path) if path else None, defaults), schema)
+        return ControlReader(partial(row_of_file, Path(path) if path else None, defaults), schema)
 
 
 class ControlReader(DataSourceReader):
-    """Asks for the number when a micro-batch wants it, not before."""
+    """Asks for the numbers when a micro-batch wants them, not before."""
 
-    def __init__(self, keep: Callable[[], float], schema: StructType) -> None:
-        self.keep = keep
+    def __init__(self, row: Callable[[], Row], schema: StructType) -> None:
+        self.row = row
         self.schema = to_arrow_schema(schema, timezone="UTC")
 
     def partitions(self) -> list[InputPartition]:
         return [InputPartition(0)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield pa.RecordBatch.from_pylist([control_row(self.keep())], schema=self.schema)
+        yield pa.RecordBatch.from_pylist([self.row()], schema=self.schema)
 
 
-def keep_of_file(path: Path | None, defaults: Mapping[str, float]) -> float:
-    """The share that the file of knobs says."""
-    return read_knobs(path, defaults)["keep"]
+def row_of_file(path: Path | None, defaults: Mapping[str, float]) -> Row:
+    """The columns for what the file of knobs says."""
+    keep = read_knobs(path, defaults)["keep"]
+    return control_row(keep, keep)
+
+
+def row_of_decision(forward: Forward) -> Row:
+    """The columns for what holds for the planned micro-batch."""
+    decided = forward.decided()
+    return control_row(decided.decision.keep, decided.throttle.coverage, decided.throttle.late)
 
 
 def _now_ms() -> float:
     return time.time() * 1000
 
 
-def control_row(keep: float) -> dict[str, float | int]:
+def control_row(keep: float, coverage: float, late: int = 0) -> Row:
     """The columns of the relation."""
-    return {"keep": keep, "threshold": round(keep * HASH_STEPS)}
+    return {"keep": keep, "threshold": round(keep * HASH_STEPS), "coverage": coverage, "late": late}
 
 
 def read_knobs(path: Path | None, defaults: Mapping[str, float]) -> dict[str, float]:
@@ -125,7 +135,9 @@ def read_defaults(options: Mapping[str, str]) -> dict[str, float]:
 
 def _in_range(name: str, value: object) -> float | None:
     """The value as a float if it is a number that the knob may have, else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or name not in KNOB_RANGES:
+    if isinstance(value, bool) or not isinstance(value, int | float) or name not in Row = dict[str, float | int]
+
+KNOB_RANGES:
         return None
     least, most = KNOB_RANGES[name]
     return float(value) if math.isfinite(value) and least <= value <= most else None

@@ -123,3 +123,15 @@ def test_after_distinct_it_is_not_known_what_stands_behind(policy: str) -> None:
     result = compiled(f"SELECT k, KEPT() AS n FROM (SELECT DISTINCT k FROM s {MINUTE})", policy)
     (wrong,) = [d for d in result.diagnostics if d.code == "SQ0601"]
     assert "KEPT()" in wrong.message
+
+
+def test_measures_of_the_whole_query_come_from_its_control_relation() -> None:
+    query = "SELECT k, SOURCE_COVERAGE() AS c, LATE() AS late FROM s"
+    result = compiled(query, "QOS LATENCY 2 SECONDS")
+    assert result.ok
+    assert "(SELECT first(coverage) FROM `streamq_control_q`)" in repr(result.plan)
+    assert "(SELECT first(late) FROM `streamq_control_q`)" in repr(result.plan)
+    assert answers("SELECT k, SOURCE_COVERAGE() AS c FROM s WHERE v > 8", "") == [("a", 1.0)]
+    for policy in ("", SHED):
+        wrong = compiled(query, policy).diagnostics
+        assert [d.code for d in wrong if d.code == "SQ0601"] == ["SQ0601"]

@@ -39,7 +39,7 @@ def commit(checkpoint: Path, batch: int, at_ms: float) -> None:
 
 def test_no_batch_was_planned(tmp_path: Path) -> None:
     assert latest_batch(tmp_path) is None
-    assert Forward(tmp_path, Throttle(2000.0), (1.0,), lambda: 0.0).keep() == 1.0
+    assert Forward(tmp_path, Throttle(2000.0), (1.0,), lambda: 0.0).decided().decision.keep == 1.0
 
 
 def test_units_of_every_kind_of_offset(tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ def forward(checkpoint: Path, now: float = 10_000.0, rows: tuple[float, ...] = (
 
 def test_the_first_micro_batch_is_a_probe_and_stays_one(tmp_path: Path) -> None:
     plan_batch(tmp_path, 0, {"n": 1_000_000})
-    assert forward(tmp_path).keep() == PROBE_ROWS / 1_000_000
+    assert forward(tmp_path).decided().decision.keep == PROBE_ROWS / 1_000_000
     publish(tmp_path / KNOBS, Throttle(2000.0, MODEL))
-    assert forward(tmp_path).keep() == PROBE_ROWS / 1_000_000
+    assert forward(tmp_path).decided().decision.keep == PROBE_ROWS / 1_000_000
 
 
 def test_the_share_follows_the_rows_of_this_micro_batch(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_the_share_follows_the_rows_of_this_micro_batch(tmp_path: Path) -> None:
     for batch, (n, now) in enumerate(((0, 0.0), (100_000, 850.0), (600_000, 1700.0))):
         plan_batch(tmp_path, batch, {"n": n})
         commit(tmp_path, batch - 1, now)
-        keep = forward(tmp_path, now).keep()
+        keep = forward(tmp_path, now).decided().decision.keep
         assert (keep == 1.0) == (batch < 2)
     assert COST.time(500_000, keep * 500_000) == pytest.approx(850, rel=0.2)
 
@@ -94,12 +94,12 @@ def test_the_share_follows_the_rows_of_this_micro_batch(tmp_path: Path) -> None:
 def test_rows_for_each_unit(tmp_path: Path) -> None:
     """A million rows a second, as the options say; then half of it, as was seen."""
     plan_batch(tmp_path, 0, 1)
-    assert forward(tmp_path, rows=(1e6,)).keep() == PROBE_ROWS / 1e6
+    assert forward(tmp_path, rows=(1e6,)).decided().decision.keep == PROBE_ROWS / 1e6
     controller = Controller(tmp_path, Throttle(2000.0))
     controller.after(QuerySample("q", 0, 0.0, rows_in=500_000, kept=5_000, batch_ms=400))
     assert controller.throttle.counted == 0.5
     plan_batch(tmp_path, 1, 2)
-    forward(tmp_path, 11_000.0, rows=(1e6,)).keep()
+    forward(tmp_path, 11_000.0, rows=(1e6,)).decided().decision.keep
     found = DecisionLog(tmp_path / DECISIONS).find(1)
     assert found is not None
     assert found.arrived == 1_000_000
@@ -110,22 +110,22 @@ def test_rows_for_each_unit(tmp_path: Path) -> None:
 def test_the_last_good_numbers_stay_in_force(tmp_path: Path, text: str | None) -> None:
     publish(tmp_path / KNOBS, Throttle(2000.0, MODEL))
     plan_batch(tmp_path, 0, 0)
-    forward(tmp_path, 0.0).keep()
+    forward(tmp_path, 0.0).decided().decision.keep
     (tmp_path / KNOBS).unlink()
     if text is not None:
         (tmp_path / KNOBS).write_text(text)
     plan_batch(tmp_path, 1, 100_000)
     commit(tmp_path, 0, 850.0)
-    assert forward(tmp_path, 850.0).keep() == 1.0
+    assert forward(tmp_path, 850.0).decided().decision.keep == 1.0
 
 
 def test_after_a_pause_rows_have_not_waited(tmp_path: Path) -> None:
     publish(tmp_path / KNOBS, Throttle(2000.0, MODEL))
     plan_batch(tmp_path, 0, 0)
-    forward(tmp_path, 0.0).keep()
+    forward(tmp_path, 0.0).decided().decision.keep
     commit(tmp_path, 0, 100.0)
     plan_batch(tmp_path, 1, 5_000)
-    forward(tmp_path, 60_000.0).keep()
+    forward(tmp_path, 60_000.0).decided().decision.keep
     found = DecisionLog(tmp_path / DECISIONS).find(1)
     assert found is not None
     assert found.decision.rate == pytest.approx(5_000 / IDLE_MS)
