@@ -82,10 +82,10 @@ def _narrow(
 def _drop_malformed(
     step: ph.ScanStream, corrupt: bool, missing: list[str], node: lg.Scan, context: LowerContext
 ) -> ph.Step:
-    """Counts what arrives and what is malformed, and lets the rest pass.
+    """Counts what is malformed, and lets the rest pass; what arrives Spark counts by itself.
 
-    Spark interprets the counts row by row, so each is as short as it can be: one ``count`` of a marker that is
-    NULL for a good row. The marker reads a column beside the malformed text: Spark refuses to read that alone.
+    Spark interprets the count row by row, so it is as short as it can be: one ``count`` of a marker that is NULL for
+    a good row. The marker reads a column beside the malformed text: Spark refuses to read that alone.
     """
     marker = f"IF({' OR '.join(missing)}, '', NULL)"
     good = [f"NOT ({' OR '.join(missing)})"] if missing else []
@@ -93,7 +93,7 @@ def _drop_malformed(
         text = quote(CORRUPT)
         marker = f"coalesce({text}, {marker if missing else _leaning(text, step)})"
         good.insert(0, f"{text} IS NULL")
-    counts = (("arrived", "count(1)"), ("malformed", f"count({marker})"))
+    counts = (("malformed", f"count({marker})"),)
     observed = ph.Observe(
         step, f"{context.step_id(node, 'intake')}@{context.query}", counts,
         id=f"{node.source.name}.intake", origin=node.origin,

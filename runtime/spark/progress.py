@@ -81,9 +81,9 @@ def sample_of(query: str, report: Progress, input_taken: float | None) -> QueryS
 def _intake(report: Progress) -> tuple[int, int, int]:
     """Rows that arrived, were shed and were malformed, from what the query's scans observed.
 
-    A scan of files counts ``arrived`` and ``malformed``; a shedder, which stands above it, counts
-    ``arrived`` and ``kept``. A query sheds on all of its streams or on none. Where neither says
-    what arrived, Spark's own number of input rows does.
+    A scan of files counts what is ``malformed``; a shedder, which stands above it, counts ``arrived``
+    and ``kept``. A query sheds on all of its streams or on none. Where it sheds on none, what arrived
+    is Spark's own number of input rows.
     """
     observed = (report.get("observedMetrics") or {}).values()
     scans = [m for m in observed if m.get("malformed") is not None]
@@ -92,8 +92,6 @@ def _intake(report: Progress) -> tuple[int, int, int]:
     if shedders:
         passed = sum(int(m["arrived"]) for m in shedders)
         return passed + malformed, passed - sum(int(m["kept"]) for m in shedders), malformed
-    if scans and len(scans) == len(report.get("sources") or ()):
-        return sum(int(m["arrived"]) for m in scans), 0, malformed
     return int(report.get("numInputRows") or 0), 0, malformed
 
 

@@ -36,11 +36,11 @@ def test_without_observed_counts_spark_s_own_hold() -> None:
 @pytest.mark.parametrize(
     ("observed", "sources", "expected"),
     [
-        ({"s@q": {"arrived": 90, "malformed": 5}}, 1, (90, 85, 0, 5)),
-        ({"s@q": {"arrived": 90, "malformed": 5}}, 2, (100, 95, 0, 5)),
+        ({"s@q": {"malformed": 5}}, 1, (100, 95, 0, 5)),
+        ({"s@q": {"malformed": 5}, "r@q": {"malformed": 1}}, 2, (100, 94, 0, 6)),
         ({"s.shed@q": {"arrived": 80, "kept": 60}}, 1, (80, 60, 20, 0)),
         (
-            {"s@q": {"arrived": 90, "malformed": 5}, "s.shed@q": {"arrived": 85, "kept": 60}},
+            {"s@q": {"malformed": 5}, "s.shed@q": {"arrived": 85, "kept": 60}},
             1,
             (90, 60, 25, 5),
         ),
