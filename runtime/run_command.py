@@ -7,7 +7,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from streamq.runtime.arguments import Arguments
-from streamq.runtime.output import OK, PROGRAM_ERROR, RUN_FAILED, UsageError, load, print_error, show
+from streamq.runtime.output import (
+    OK,
+    PROGRAM_ERROR,
+    RUN_FAILED,
+    UsageError,
+    load,
+    print_error,
+    show,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

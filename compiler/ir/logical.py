@@ -234,12 +234,13 @@ class Project(_OneInput):
 class Shed(_OneInput):
     """Some of the rows, as the policy of the query allows. ``keys``: the columns whose hash decides.
 
-    ``weight``: a column that says for how many rows each stands, if there is one.
+    ``whole_keys``: they are those of BY KEY, so that rows of different streams stay or go together. ``weight``: a column that says for how many rows each stands, if there is one.
     """
 
     query: str
     keys: tuple[str, ...]
     goal: Goal
+    whole_keys: bool = False
     weight: str = ""
 
     @cached_property

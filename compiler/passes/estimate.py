@@ -24,7 +24,7 @@ from streamq.dsl import ast
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, Type
-from streamq.stdlib.estimate.totals import deviations
+from streamq.stdlib.estimate.confidence import deviations
 
 CONFIDENCE = 0.95
 ESTIMATED = frozenset({"COUNT", "COUNT_IF", "SUM", "AVG", "MEAN"})

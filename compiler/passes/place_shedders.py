@@ -108,7 +108,7 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
                 sources.append(stream)
                 columns = shed_columns(node.schema, keys)
                 done = lg.Shed(
-                    node, query.name, columns, asked.goal, owner=query.name, origin=asked.span,
+                    node, query.name, columns, asked.goal, bool(keys), owner=query.name, origin=asked.span,
                 )
             memo[id(node)] = done
         return done

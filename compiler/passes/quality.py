@@ -6,13 +6,15 @@
       ->  Project(kept / arrived, Aggregate(…, SUM(kept), SUM(arrived), Project(kept = 1, arrived = w, Shed)))
 
 A row that is read counts 1 among the kept, and its weight among those that arrived. A pair of a join stands for the
-product of both, a group for the sum. The columns are there only between the rows and what asks for them.
+product of both, a group for the sum; where rows stay or go by key, both sides of a pair have the same weight, once.
+The columns are there only between the rows and what asks for them.
 
 SOURCE_COVERAGE() and LATE() are numbers of the whole query, which the control relation knows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 
 from streamq.compiler.ir import logical as lg
@@ -47,9 +49,10 @@ def quality(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None
 def _answer(query: lg.LogicalQuery) -> lg.LogicalQuery:
     if not any(_measures(n) for n in walk(query.root)):
         return query
-    goals = [n.goal for n in walk(query.root) if isinstance(n, lg.Shed)]
-    steered = any(goal.percent is None for goal in goals)
-    work = _Work(bool(goals), control_view(query.name) if steered else "")
+    sheds = [n for n in walk(query.root) if isinstance(n, lg.Shed)]
+    steered = any(shed.goal.percent is None for shed in sheds)
+    together = bool(sheds) and all(shed.whole_keys for shed in sheds)
+    work = _Work(bool(sheds), together, control_view(query.name) if steered else "")
     return replace(query, root=work.rewrite(query.root, carry=False).node)
 
 
@@ -69,9 +72,14 @@ class _Found:
 
 @dataclass
 class _Work:
-    """Rewrites the plan of one query. ``sheds``: False where all rows are kept. ``view``: its control relation, if any."""
+    """Rewrites the plan of one query.
+
+    ``sheds``: False where all rows are kept. ``together``: rows of equal keys stay or go together on all sides of a
+    join. ``view``: the query's control relation, if any.
+    """
 
     sheds: bool
+    together: bool
     view: str
     memo: dict[tuple[int, bool], _Found] = field(default_factory=dict)
 
@@ -112,7 +120,7 @@ class _Work:
             return self.rewrite(node, carry=False)
         match node:
             case lg.Join():
-                return _Found(_joined(node, *below), True)
+                return _Found(_joined(node, *below, together=self.together), True)
             case lg.Union():
                 branches = (b.node if b.counted else _with(b.node, b.node.schema, ONE) for b in below)
                 return _Found(with_inputs(node, tuple(branches)), True)
@@ -153,21 +161,21 @@ def _measure(expr: Quality) -> Expr:
             return cast(call("ROUND", op("-", arrived, kept)), BIGINT)
 
 
-def _joined(node: lg.Join, left: _Found, right: _Found) -> lg.Logical:
+def _joined(node: lg.Join, left: _Found, right: _Found, *, together: bool) -> lg.Logical:
     if not (left.counted and right.counted):
         return with_inputs(node, (left.node, right.node))
     items = tuple((OTHER.get(f.name, f.name), _column(f)) for f in right.node.schema)
     renamed = lg.Project(right.node, items, owner=node.owner, origin=node.origin)
     joined = with_inputs(node, (left.node, renamed))
-    # A side of an outer join that is not there counts 1.
-    pairs = {
-        name: op("*", *(call("COALESCE", Column(name=n, type=DOUBLE), number(1)) for n in (name, theirs)))
-        for name, theirs in OTHER.items()
-    }
+    pairs: dict[str, Expr] = {}
+    for name, theirs in OTHER.items():
+        # A side of an outer join that is not there counts 1.
+        sides = [call("COALESCE", Column(name=n, type=DOUBLE), number(1)) for n in (name, theirs)]
+        pairs[name] = call("GREATEST", *sides) if together else op("*", *sides)
     return _with(joined, node.schema, pairs)
 
 
-def _with(node: lg.Logical, fields: tuple[lg.Field, ...], more: dict[str, Expr]) -> lg.Logical:
+def _with(node: lg.Logical, fields: tuple[lg.Field, ...], more: Mapping[str, Expr]) -> lg.Logical:
     """These fields of the rows, and further columns."""
     items = (*((f.name, _column(f)) for f in fields), *more.items())
     return lg.Project(node, items, owner=node.owner, origin=node.origin)

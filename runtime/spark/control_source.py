@@ -135,9 +135,7 @@ def read_defaults(options: Mapping[str, str]) -> dict[str, float]:
 
 def _in_range(name: str, value: object) -> float | None:
     """The value as a float if it is a number that the knob may have, else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or name not in Row = dict[str, float | int]
-
-KNOB_RANGES:
+    if isinstance(value, bool) or not isinstance(value, int | float) or name not in KNOB_RANGES:
         return None
     least, most = KNOB_RANGES[name]
     return float(value) if math.isfinite(value) and least <= value <= most else None

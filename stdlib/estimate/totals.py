@@ -12,12 +12,11 @@ Five sums over the kept rows are all that is needed, and they add up over micro-
 
 from __future__ import annotations
 
-from statistics import NormalDist
-
 import numpy as np
 from numpy.typing import NDArray
 
 from streamq.dsl.records import dataclass
+from streamq.stdlib.estimate.confidence import deviations
 
 Values = NDArray[np.float64]
 
@@ -29,11 +28,6 @@ class Estimates:
     value: Values
     low: Values
     high: Values
-
-
-def deviations(confidence: float) -> float:
-    """How many standard deviations to both sides a confidence takes, 0.95 for instance 1.96."""
-    return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def count(n: Values, c: Values, v: Values, confidence: float = 0.95) -> Estimates:
