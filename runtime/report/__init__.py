@@ -1,1 +1,1 @@
-"""``streamq run --report``: how a run went, as a page or as data."""
+"""How a run went, as a page or as data."""
