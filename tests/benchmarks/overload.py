@@ -115,11 +115,12 @@ def measured(name: str, factor: float, rate: float, policy: str, seconds: float)
     return Run(name, factor, rate, float(found.kept[1:].sum() / span), found)
 
 
-def capacity(seconds: float, first: float = 400_000) -> float:
-    """Rows per second of the query while more comes than it can take, its largest micro-batches left aside."""
-    samples = [s for s in run(first, "", seconds) if s.rows_in > 0][1:]
-    rows, busy = sum(s.rows_in for s in samples), sum(s.batch_ms for s in samples)
-    return rows / busy * 1000
+def capacity(seconds: float, offered: float = 150_000) -> float:
+    """Rows per second of the query while more comes than it can take; its first two micro-batches are to warm up."""
+    samples = [s for s in run(offered, "", seconds) if s.rows_in > 0][2:]
+    if not samples:
+        raise SystemExit(f"no micro-batch was done at {offered:,.0f} rows/s; give the --capacity")
+    return sum(s.rows_in for s in samples) / sum(s.batch_ms for s in samples) * 1000
 
 
 def picture(runs: list[Run], goal: float) -> str:
@@ -142,7 +143,7 @@ def main() -> int:
     parser.add_argument("--no-plain", action="store_true", help="leave plain Spark out")
     parser.add_argument("--picture", type=Path)
     args = parser.parse_args()
-    allowed = args.capacity or capacity(40.0)
+    allowed = args.capacity or capacity(60.0)
     print(f"capacity {allowed:,.0f} rows/s, goal {args.goal:g} s", flush=True)
     print(f"{'':14}{'offered/s':>12}{'kept/s':>12}{'of capacity':>13}{'age 50 %':>10}{'95 %':>8}{'worst':>8}")
     policy = f"QOS LATENCY {round(args.goal * 1000)} MILLISECONDS"

@@ -1,1 +1,1 @@
-"""Fiscato (2012), quality-aware overload management in federated stream processing: its experiments on our code."""
+"""Experiments of Fiscato (2012), quality-aware overload management in federated stream processing, on our code."""

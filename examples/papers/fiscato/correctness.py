@@ -1,4 +1,4 @@
-"""E1: does the source coverage of a result say how right it is?
+"""E1: whether the source coverage of a result says how right it is.
 
 AVG, COUNT, TOP-5 and COV over windows of a second, from all tuples and from a random share of them. The thesis gives
 its results in words (section 6.3, figures 6.1 to 6.4); expectations in closed form stand beside ours where there are
