@@ -40,6 +40,12 @@ class CompileResult:
     def ok(self) -> bool:
         return not any(d.severity is Severity.ERROR for d in self.diagnostics)
 
+    @property
+    def meant(self) -> LogicalPlan | None:
+        """The plan that says what the answers are: as bound, with what estimates and measures add."""
+        found = (entry.plan for entry in self.trace if entry.name == "quality")
+        return next(found, self.logical)
+
     def require(self) -> PhysicalPlan:
         """The physical plan; raises ``CompileFailed`` if the program has errors."""
         if self.plan is None:

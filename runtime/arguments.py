@@ -88,6 +88,10 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="a setting, as SET in the program; repeatable",
     )
     run.add_argument("--log-file", type=Path, metavar="PATH", help="write Spark's own log there")
+    run.add_argument(
+        "--report", action="append", default=[], type=report_path, metavar="PATH",
+        help="write how the run went there, as a page (.html) or as data (.json); repeatable",
+    )
     shown = run.add_mutually_exclusive_group()
     shown.add_argument("-q", "--quiet", action="store_true", help="print results only")
     shown.add_argument("--json", action="store_true", help="print JSON lines")
@@ -114,6 +118,16 @@ def duration(text: str) -> float:
     if found is None:
         raise argparse.ArgumentTypeError(f"'{text}' is no length of time such as 20s, 5m or 1h")
     return float(found.group(1)) * _SECONDS[found.group(2) or "s"]
+
+
+def report_path(text: str) -> Path:
+    """A file for the report of a run, whose ending says its form, in a folder that is there."""
+    path = Path(text)
+    if path.suffix.lower() not in (".html", ".json"):
+        raise argparse.ArgumentTypeError(f"'{text}' does not end in .html or .json")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder '{path.parent}' for '{text}'")
+    return path
 
 
 def positive(text: str) -> int:

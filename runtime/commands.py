@@ -46,13 +46,17 @@ def check(args: Arguments) -> int:
 def compile_file(args: Arguments) -> int:
     """The physical plan as JSON, or a PySpark program."""
     from streamq.compiler.explain import render
-    from streamq.compiler.explain.pyspark_source import to_pyspark
+    from streamq.compiler.explain.pyspark_source import refusals, to_pyspark
 
     program = load(args.file)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
     if args.emit == "pyspark":
-        text = to_pyspark(program.result.require(), name=Path(program.name).stem)
+        plan = program.result.require()
+        if refused := refusals(plan):
+            show(refused, program.sources)
+            return PROGRAM_ERROR
+        text = to_pyspark(plan, name=Path(program.name).stem)
     else:
         text = render(program.result, stage="physical", format="json")
     if args.output is None:

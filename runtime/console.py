@@ -96,6 +96,9 @@ class LiveListener(_Views):
     def rows(self, rows: ResultRows) -> None:
         self._live.console.print(rows_table(rows))
 
+    def notice(self, query: str, text: str) -> None:
+        self._live.console.print(Text(f"{query}: {text}", style="yellow"))
+
     def tick(self, seconds: float) -> None:
         note = Text(f"{seconds:.0f} s · Ctrl-C stops", style="dim")
         self._live.update(Group(progress_table(self.views, self._console.width), note))
@@ -120,6 +123,9 @@ class PlainListener(_Views):
 
     def rows(self, rows: ResultRows) -> None:
         self._console.print(rows_table(rows))
+
+    def notice(self, query: str, text: str) -> None:
+        self._say(f"{query}: {text}")
 
     def tick(self, seconds: float) -> None:
         if seconds < self._next:
@@ -174,6 +180,9 @@ class JsonListener(SilentListener):
                 "rows": [[json_cell(cell) for cell in row] for row in rows.rows],
             }
         )
+
+    def notice(self, query: str, text: str) -> None:
+        self.write({"type": "notice", "query": query, "text": text})
 
     def summary(self, report: RunReport, sources: SourceMap) -> None:
         self.write(

@@ -49,8 +49,42 @@ class RunListener(Protocol):
     def rows(self, rows: ResultRows) -> None:
         """A console query produced rows."""
 
+    def notice(self, query: str, text: str) -> None:
+        """Something that whoever runs the query should know, told once."""
+
     def tick(self, seconds: float) -> None:
         """Time passed since the start of the queries; called about five times a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Several listeners as one, told in their order."""
+
+    each: tuple[RunListener, ...]
+
+    def preparing(self) -> None:
+        for one in self.each:
+            one.preparing()
+
+    def started(self, queries: tuple[str, ...]) -> None:
+        for one in self.each:
+            one.started(queries)
+
+    def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
+        for one in self.each:
+            one.sample(sample, totals)
+
+    def rows(self, rows: ResultRows) -> None:
+        for one in self.each:
+            one.rows(rows)
+
+    def notice(self, query: str, text: str) -> None:
+        for one in self.each:
+            one.notice(query, text)
+
+    def tick(self, seconds: float) -> None:
+        for one in self.each:
+            one.tick(seconds)
 
 
 class SilentListener:
@@ -66,6 +100,9 @@ class SilentListener:
         pass
 
     def rows(self, rows: ResultRows) -> None:
+        pass
+
+    def notice(self, query: str, text: str) -> None:
         pass
 
     def tick(self, seconds: float) -> None:

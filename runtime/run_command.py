@@ -7,18 +7,30 @@ import sys
 from typing import TYPE_CHECKING
 
 from streamq.runtime.arguments import Arguments
-from streamq.runtime.output import OK, PROGRAM_ERROR, RUN_FAILED, UsageError, load, show
+from streamq.runtime.output import (
+    OK,
+    PROGRAM_ERROR,
+    RUN_FAILED,
+    UsageError,
+    load,
+    print_error,
+    show,
+)
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from streamq.compiler.ir.physical import OptionValue, PhysicalPlan
     from streamq.dsl.source import SourceMap
     from streamq.runtime.metrics import RunReport
     from streamq.runtime.programs import Loaded
+    from streamq.runtime.report.record import Recorder
     from streamq.runtime.run import RunOptions
 
 
 def run(args: Arguments) -> int:
     """Runs queries on Spark and shows results and progress."""
+    from streamq.runtime.report.record import Recorder
     from streamq.runtime.run import RunOptions
 
     program = _load_as_json(args.file) if args.json else load(args.file)
@@ -30,14 +42,22 @@ def run(args: Arguments) -> int:
         queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows,
         log_file=args.log_file,
     )
-    report = _run(plan, asked, program.sources, quiet=args.quiet, as_json=args.json)
-    return RUN_FAILED if report.failed else OK
+    recorder = Recorder()
+    report = _run(
+        plan, asked, program.sources, recorder, quiet=args.quiet, as_json=args.json
+    )
+    written = _write_reports(args.report, args.file, plan, recorder, report)
+    return RUN_FAILED if report.failed or not written else OK
 
 
 def _run(
-    plan: PhysicalPlan, asked: RunOptions, sources: SourceMap, *, quiet: bool, as_json: bool
+    plan: PhysicalPlan, asked: RunOptions, sources: SourceMap, recorder: Recorder, *,
+    quiet: bool, as_json: bool,
 ) -> RunReport:
-    """Runs the plan with the listener that the options ask for, and prints how it ended."""
+    """Runs the plan with the listener that the options ask for, and prints how it ended.
+
+    ``recorder`` hears of the run too.
+    """
     gc.enable()
     from streamq.runtime.console import (
         JsonListener,
@@ -48,6 +68,7 @@ def _run(
         summary_text,
     )
     from streamq.runtime.metrics import RunReport
+    from streamq.runtime.run import Listeners
     from streamq.runtime.spark.runner import run_plan
 
     console = make_console()
@@ -60,7 +81,7 @@ def _run(
         listener = LiveListener(console) if console.is_terminal else PlainListener(console)
     try:
         with listener:
-            report = run_plan(plan, asked, listener)
+            report = run_plan(plan, asked, Listeners((listener, recorder)))
     except KeyboardInterrupt:
         report = RunReport("signal", 0.0)
     if isinstance(listener, JsonListener):
@@ -70,6 +91,33 @@ def _run(
         console.print(summary_text(report), soft_wrap=True)
     show(report.diagnostics, sources)
     return report
+
+
+def _write_reports(
+    paths: list[Path], program: str, plan: PhysicalPlan, recorder: Recorder, report: RunReport
+) -> bool:
+    """Writes how the run went to the files asked for; False where one of them could not be written."""
+    if not paths:
+        return True
+    import json
+
+    from streamq.runtime.report.page import page
+
+    goals = {
+        c.query: c.goal.latency_ms for q in plan.queries for c in q.controls
+        if c.goal is not None and c.goal.latency_ms is not None
+    }
+    record = recorder.record(program, report, goals)
+    written = True
+    for path in paths:
+        html = path.suffix.lower() == ".html"
+        text = page(record) if html else json.dumps(record.to_dict(), ensure_ascii=False, indent=1) + "\n"
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            print_error(f"the report cannot be written to {path}: {error.strerror}")
+            written = False
+    return written
 
 
 def _load_as_json(name: str) -> Loaded:

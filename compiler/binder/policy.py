@@ -25,17 +25,17 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
                 for item in policy.items:
                     before = context.errors
                     _check_qos(item, context)
-                    if context.errors == before:
+                    if context.errors == before and not _is_run(item, policy, policies):
                         name = type(item).__name__.removeprefix("Qos").upper()
                         _refuse(context, f"QOS {name}", item.span)
             case ast.Shed():
                 _check_shed(policy, context)
                 _check_utility(policy, policies, context)
                 if context.errors == before:
-                    _refuse_shed(policy, context)
+                    _check_goals(policy, policies, context)
             case ast.Recover():
                 _check_recover(policy, context)
-                if context.errors == before:
+                if context.errors == before and not isinstance(policy.method, ast.RecoverEstimate):
                     name = type(policy.method).__name__.removeprefix("Recover").upper()
                     _refuse(context, f"RECOVER {_RECOVER_NAMES.get(name, name)}", policy.span)
             case _:
@@ -145,18 +145,46 @@ def _check_shed(policy: ast.Shed, context: BindContext) -> None:
             raise TypeError(f"not a shedding method: {type(method).__name__}")
 
 
-def _refuse_shed(policy: ast.Shed, context: BindContext) -> None:
+def _check_goals(
+    policy: ast.Shed, policies: tuple[ast.Policy, ...], context: BindContext
+) -> None:
+    """How much is shed: by QOS LATENCY or by a goal of the clause's own, and not by both."""
+    items = [i for p in policies if isinstance(p, ast.Qos) for i in p.items]
+    latency = next((i for i in items if isinstance(i, ast.QosLatency)), None)
+    goal = policy.goal
     match policy.method:
         case ast.ShedNone():
             pass
-        case ast.ShedRandom():
-            if policy.goal is None or policy.goal.unit != "PERCENT":
-                _refuse(context, "SHED RANDOM without a fixed share", policy.span,
-                        "say how much: SHED RANDOM BY 20 PERCENT")
+        case ast.ShedRandom() | ast.ShedAuto() | ast.ShedFair():
+            if goal is not None and goal.unit == "KBPS":
+                _refuse(context, f"SHED {_name(policy.method)} TO CAPACITY", goal.span,
+                        "say TO RATE n ROWS PER SECOND, or QOS LATENCY instead of a goal")
+            elif goal is not None and latency is not None:
+                context.error(
+                    "SQ0602", "a goal of its own and QOS LATENCY both say how much is shed", goal.span,
+                    help="remove one of them",
+                )
+            elif goal is None and latency is None:
+                _refuse(context, f"SHED {_name(policy.method)} without a goal", policy.span,
+                        "say how old results may be, QOS LATENCY 2 SECONDS, or RANDOM BY 20 PERCENT")
+            elif goal is not None and not isinstance(policy.method, ast.ShedRandom):
+                _refuse(context, f"SHED {_name(policy.method)} with a goal of its own", policy.span,
+                        "use SHED RANDOM, or QOS LATENCY instead of a goal")
         case method:
-            name = type(method).__name__.removeprefix("Shed").upper()
-            _refuse(context, f"SHED {_SHED_NAMES.get(name, name)}", policy.span,
-                    "use SHED RANDOM BY n PERCENT")
+            _refuse(context, f"SHED {_name(method)}", policy.span, "use SHED RANDOM")
+
+
+def _name(method: ast.ShedMethod) -> str:
+    name = type(method).__name__.removeprefix("Shed").upper()
+    return _SHED_NAMES.get(name, name)
+
+
+def _is_run(item: ast.QosItem, policy: ast.Qos, policies: tuple[ast.Policy, ...]) -> bool:
+    """What the run sees to: how old results are, how much of their input must be there, and what fair queries weigh."""
+    aged = any(isinstance(i, ast.QosLatency) for i in policy.items)
+    fair = any(isinstance(p, ast.Shed) and isinstance(p.method, ast.ShedFair) for p in policies)
+    kinds = (ast.QosLatency, ast.QosCompleteness, *((ast.QosWeight,) if fair else ()))
+    return isinstance(item, kinds) and aged
 
 
 def _check_recover(policy: ast.Recover, context: BindContext) -> None:

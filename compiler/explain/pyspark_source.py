@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from streamq.compiler.explain.script import Script, literal
 from streamq.compiler.ir import physical as ph
+from streamq.dsl.diagnostics import Diagnostic
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.connectors import EVENT_TIME, find_connector
 
@@ -76,6 +77,18 @@ def main() -> None:
 if __name__ == "__main__":
     main()
 '''
+
+
+def refusals(plan: ph.PhysicalPlan) -> tuple[Diagnostic, ...]:
+    """What a program of its own could not see to: goals that somebody has to steer for while it runs."""
+    return tuple(
+        Diagnostic(
+            "SQ0601", f"a PySpark program cannot follow the goal of `{query.name}`", query.origin,
+            label=f"drops {control.goal.words}",
+            help="run it with `streamq run`, or shed a fixed share, SHED RANDOM BY n PERCENT",
+        )
+        for query in plan.queries for control in query.controls if control.goal is not None
+    )
 
 
 def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:

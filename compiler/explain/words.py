@@ -130,7 +130,9 @@ def show_operator(node: lg.Logical) -> str:
             return "SELECT " + ", ".join(_named(n, e) for n, e in node.items)
         case lg.Shed():
             by = ", ".join(node.keys)
-            return f"SHED {node.percent:g} PERCENT by hash of {by}"
+            if node.goal.percent is not None:
+                return f"SHED {node.goal.percent:g} PERCENT by hash of {by}"
+            return f"SHED {node.goal.words}, by hash of {by}"
         case lg.Window():
             return f"WINDOW {show_window(node.spec)}"
         case lg.Aggregate():

@@ -133,9 +133,17 @@ class AggCall(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Quality(Expr):
-    """``COMPLETENESS()``, ``KEPT()``, …: what the controller knows about the rows behind a result."""
+    """``COMPLETENESS()``, ``KEPT()``, …: how much stands behind a result.
+
+    ``view``: the control relation that knows it; empty where nobody does.
+    """
 
     function: str
+    view: str = ""
+
+
+COUNTED_MEASURES = frozenset({"COMPLETENESS", "KEPT", "SHED"})
+"""Those that follow from counting the rows behind a result; the others are known to the controller."""
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

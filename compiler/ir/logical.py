@@ -11,10 +11,11 @@ from enum import Enum
 from functools import cached_property
 
 from streamq.compiler.ir.expr import AggCall, Column, Expr
+from streamq.compiler.ir.goals import Goal
 from streamq.dsl.ast import R2S, JoinKind, Policy
 from streamq.dsl.records import dataclass
 from streamq.dsl.source import NO_SPAN, Span
-from streamq.dsl.types import Type
+from streamq.dsl.types import DOUBLE, Type
 
 OptionValue = str | int | float | bool
 
@@ -231,11 +232,21 @@ class Project(_OneInput):
 
 @dataclass(frozen=True)
 class Shed(_OneInput):
-    """Some of the rows, as the policy of the query allows. ``keys`` empty: each row on its own."""
+    """Some of the rows, as the policy of the query allows. ``keys``: the columns whose hash decides.
+
+    ``whole_keys``: they are those of BY KEY, so that rows of different streams stay or go together. ``weight``: a column that says for how many rows each stands, if there is one.
+    """
 
     query: str
     keys: tuple[str, ...]
-    percent: float
+    goal: Goal
+    whole_keys: bool = False
+    weight: str = ""
+
+    @cached_property
+    def schema(self) -> tuple[Field, ...]:
+        weight = (Field(self.weight, DOUBLE, False),) if self.weight else ()
+        return (*self.input.schema, *weight)
 
 
 @dataclass(frozen=True)

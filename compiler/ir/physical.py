@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from streamq.compiler.ir.goals import Goal
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import NO_SPAN, Span
 
@@ -163,11 +164,15 @@ class Knob:
 
 @dataclass(frozen=True, slots=True)
 class ControlRelation:
-    """A one-row relation that the steps' SQL reads as ``(SELECT first(<knob>) FROM <view>)``."""
+    """A one-row relation that the steps' SQL reads as ``(SELECT first(<knob>) FROM <view>)``.
+
+    ``goal``: what the share of rows follows from, where it is decided for every micro-batch; None: it is fixed.
+    """
 
     view: str
     query: str
     knobs: tuple[Knob, ...]
+    goal: Goal | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.expr import WINDOW_FIELDS, Column, Expr, transform
+from streamq.compiler.ir.expr import WINDOW_FIELDS, AggCall, Column, Expr, transform
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.records import replace
 from streamq.dsl.source import Span
@@ -100,6 +100,30 @@ def exprs_of(node: lg.Logical) -> tuple[Expr, ...]:
             return ()
         case _:
             raise TypeError(f"not an operator: {type(node).__name__}")
+
+
+def map_exprs(node: lg.Logical, change: Callable[[Expr], Expr]) -> lg.Logical:
+    """The operator with each of the expressions that it evaluates replaced by one of the same type."""
+    match node:
+        case lg.Filter():
+            return replace(node, predicate=change(node.predicate))
+        case lg.Project():
+            return replace(node, items=tuple((n, change(e)) for n, e in node.items))
+        case lg.Aggregate():
+            keys = tuple((n, change(e)) for n, e in node.keys)
+            aggregates: list[tuple[str, AggCall]] = []
+            for name, made in node.aggregates:
+                changed = change(made)
+                assert isinstance(changed, AggCall)
+                aggregates.append((name, changed))
+            return replace(node, keys=keys, aggregates=tuple(aggregates))
+        case lg.Sort():
+            return replace(node, order=tuple(replace(i, expr=change(i.expr)) for i in node.order))
+        case lg.Join() if node.condition is not None:
+            return replace(node, condition=change(node.condition))
+        case _:
+            assert not exprs_of(node), f"expressions of {type(node).__name__}"
+            return node
 
 
 def substitute(expr: Expr, items: dict[str, Expr]) -> Expr:

@@ -6,7 +6,7 @@ from streamq.compiler.analysis.moving import frames_a_result, needs_changes
 from streamq.compiler.analysis.state_bound import kept_values
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.ir.expr import AggCall, Column, Quality
+from streamq.compiler.ir.expr import COUNTED_MEASURES, AggCall, Column, Quality
 from streamq.compiler.ir.expr import walk as walk_expr
 from streamq.compiler.ir.rewrite import exprs_of
 from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, two_level
@@ -82,10 +82,13 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
 def _refuse_quality(node: lg.Logical) -> None:
     for expr in exprs_of(node):
         for part in walk_expr(expr):
-            if isinstance(part, Quality):
+            if isinstance(part, Quality) and not part.view:
+                # passes/quality.py answers all that can be answered.
+                told = part.function in COUNTED_MEASURES
                 raise refuse(
-                    f"{part.function}() cannot be run yet", part.origin,
-                    "remove it to run the query", code="SQ0601",
+                    f"{part.function}() cannot be told after DISTINCT, EXCEPT or INTERSECT" if told
+                    else f"{part.function}() is known only where QOS LATENCY, or a rate, steers the query",
+                    part.origin, "remove it to run the query", code="SQ0601",
                 )
 
 

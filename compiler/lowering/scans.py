@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.goals import control_view
 from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered
@@ -125,16 +126,22 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
     observed = ph.Observe(marked, f"{step_id}@{context.query}", counts, id=step_id,
                           origin=node.origin)
     kept = ph.Where(observed, quote(KEEP), id=step_id, origin=node.origin)
-    plain = ph.Select(kept, below.passed(below.names), id=step_id, origin=node.origin)
-    return below.over(plain)
+    weight = f"{1 << HASH_BITS}D / (SELECT first(threshold) FROM {quote(control.view)})"
+    weights = ((node.weight, weight),) if node.weight else ()
+    names = (*below.names, *(name for name, _ in weights))
+    plain = ph.Select(
+        kept, (*below.passed(below.names), *weights), id=step_id, origin=node.origin
+    )
+    return below.over(plain, names)
 
 
 def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
     """The control relation of the query, made on first use."""
     if node.query not in context.controls:
-        keep = 1.0 - node.percent / 100.0
+        goal = node.goal
+        keep = 1.0 - (goal.percent or 0.0) / 100.0
         context.controls[node.query] = ph.ControlRelation(
-            view=f"streamq_control_{node.query}", query=node.query,
-            knobs=(ph.Knob("keep", keep, 0.0, 1.0),),
+            view=control_view(node.query), query=node.query,
+            knobs=(ph.Knob("keep", keep, 0.0, 1.0),), goal=None if goal.percent is not None else goal,
         )
     return context.controls[node.query]

@@ -50,6 +50,9 @@ WINDOW = "__window"
 SESSION = "__session"
 """Beside it, Spark's own struct of a session, whose end is a microsecond before the session's."""
 
+KNOWN_TO_CONTROL = {"SOURCE_COVERAGE": "coverage", "LATE": "late"}
+"""The measures of a whole query, and their columns in the control relation."""
+
 BEFORE_ALL_TIME = f"{1 - (1 << 63)}L"
 """Microseconds since 1970 that no event time has."""
 
@@ -135,7 +138,9 @@ def to_sql(expr: Expr, names: frozenset[str]) -> str:
         case AggCall():
             return aggregate(expr, names)
         case Quality():
-            raise InternalError(f"{expr.function}() reached the lowering")
+            if expr.function not in KNOWN_TO_CONTROL or not expr.view:
+                raise InternalError(f"{expr.function}() reached the lowering")
+            return f"(SELECT first({KNOWN_TO_CONTROL[expr.function]}) FROM {quote(expr.view)})"
         case _:
             raise TypeError(f"not an expression: {type(expr).__name__}")
 

@@ -11,13 +11,23 @@ together.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.goals import Goal
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl import ast
-from streamq.dsl.records import replace
+from streamq.dsl.records import dataclass, replace
+from streamq.dsl.source import Span
 from streamq.dsl.types import Array, Map, Struct
+
+WEIGHT = "__weight"
+"""The column that says for how many rows a kept one stands, where a later pass asks for it."""
+
+FAIR_WINDOW_MS = 10_000
+"""The source time window of SHED FAIR where it names none."""
 
 
 def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
@@ -27,21 +37,64 @@ def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan
     return replace(plan, queries=queries) if changed else None
 
 
-def random_shed(policies: tuple[ast.Policy, ...]) -> ast.Shed | None:
-    """The ``SHED RANDOM … BY n PERCENT`` of a query, if it has one."""
-    for policy in policies:
-        if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedRandom):
-            fixed = policy.goal is not None and policy.goal.unit == "PERCENT"
-            return policy if fixed else None
-    return None
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How a query sheds: how much, and which: whole ``keys``, if any."""
+
+    goal: Goal
+    keys: tuple[str, ...]
+    span: Span
+
+
+def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
+    """How the query sheds; None where it keeps all rows."""
+    latency, least = qos(policies, ast.QosLatency), qos(policies, ast.QosCompleteness)
+    weight = qos(policies, ast.QosWeight)
+    shed = next((p for p in policies if isinstance(p, ast.Shed)), None)
+    by_age = None
+    if latency is not None:
+        by_age = Goal(
+            latency_ms=latency.latency.ms, least=0.0 if least is None else least.least,
+            weight=1.0 if weight is None else weight.weight,
+        )
+    match shed:
+        case ast.Shed(method=ast.ShedRandom(keys=keys), goal=goal):
+            names = tuple(k.parts[-1].text for k in keys)
+            if goal is not None:
+                fixed = goal.amount
+                made = Goal(percent=fixed) if goal.unit == "PERCENT" else Goal(rows_per_s=fixed)
+                return Asked(made, names, shed.span)
+            return None if by_age is None else Asked(by_age, names, shed.span)
+        case ast.Shed(method=ast.ShedFair(window=window)) if by_age is not None:
+            over = FAIR_WINDOW_MS if window is None else window.ms
+            return Asked(replace(by_age, fair_ms=over), (), shed.span)
+        case None | ast.Shed(method=ast.ShedAuto()) if by_age is not None and latency is not None:
+            return Asked(by_age, (), latency.span)
+        case _:
+            return None
+
+
+Item = TypeVar("Item", bound=ast.QosItem)
+
+
+def qos(policies: tuple[ast.Policy, ...], kind: type[Item]) -> Item | None:
+    """The item of that kind of a query's QOS, if there is one."""
+    items = (i for p in policies if isinstance(p, ast.Qos) for i in p.items)
+    return next((item for item in items if isinstance(item, kind)), None)
+
+
+def is_estimated(policies: tuple[ast.Policy, ...]) -> bool:
+    """Whether results are worked out for all rows from those that were kept."""
+    return any(
+        isinstance(p, ast.Recover) and isinstance(p.method, ast.RecoverEstimate) for p in policies
+    )
 
 
 def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
-    shed = random_shed(query.policies)
-    if shed is None or shed.goal is None or not isinstance(shed.method, ast.ShedRandom):
+    asked = asked_of(query.policies)
+    if asked is None:
         return query
-    keys = tuple(k.parts[-1].text for k in shed.method.keys)
-    percent = shed.goal.amount
+    keys = asked.keys
     sources: list[str] = []
     memo: dict[int, lg.Logical] = {}
 
@@ -55,7 +108,7 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
                 sources.append(stream)
                 columns = shed_columns(node.schema, keys)
                 done = lg.Shed(
-                    node, query.name, columns, percent, owner=query.name, origin=shed.span
+                    node, query.name, columns, asked.goal, bool(keys), owner=query.name, origin=asked.span,
                 )
             memo[id(node)] = done
         return done
@@ -65,11 +118,11 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     by = f" by {', '.join(keys)}" if keys else ""
     context.notices.append(PlanNotice(
         "shedder", query.name,
-        f"drops {percent:g} % of the rows of {names}{by}, at the source",
+        f"drops {asked.goal.words} of {names}{by}, at the source",
         hint="every operator of the query lies above, so that is where a dropped row saves most",
-        action="SHED NONE keeps all rows", span=shed.span,
+        action="SHED NONE keeps all rows", span=asked.span,
     ))
-    _warn_exact(query, sources, keys, shed, context)
+    _warn_exact(query, sources, asked, context)
     return replace(query, root=root)
 
 
@@ -98,24 +151,23 @@ def shed_columns(fields: tuple[lg.Field, ...], keys: tuple[str, ...]) -> tuple[s
 
 
 def _warn_exact(
-    query: lg.LogicalQuery, sources: list[str], keys: tuple[str, ...], shed: ast.Shed,
-    context: PassContext,
+    query: lg.LogicalQuery, sources: list[str], asked: Asked, context: PassContext
 ) -> None:
     counted = sorted({
         a.function for n in walk(query.root) if isinstance(n, lg.Aggregate)
         for _, a in n.aggregates
     })
-    if counted:
+    if counted and not is_estimated(query.policies):
         verb = "is" if len(counted) == 1 else "are"
         context.notices.append(PlanNotice(
             "approximate", query.name,
             f"{', '.join(counted)} {verb} computed over the rows that are kept, without scaling",
-            hint="COUNT and SUM come out smaller by the share that is dropped", span=shed.span,
+            hint="COUNT and SUM come out smaller by the share that is dropped", span=asked.span,
         ))
-    if len(set(sources)) > 1 and not keys:
+    if len(set(sources)) > 1 and not asked.keys:
         context.notices.append(PlanNotice(
             "approximate", query.name,
             "both sides of the join drop rows on their own, so the share of pairs kept is squared",
             action="SHED RANDOM BY KEY (join key) drops whole keys on both sides",
-            span=shed.span,
+            span=asked.span,
         ))

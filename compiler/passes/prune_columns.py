@@ -45,7 +45,9 @@ def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
         case lg.Watermark():
             return replace(node, input=_prune(node.input, need | {node.column}))
         case lg.Shed():
-            return replace(node, input=_prune(node.input, need | frozenset(node.keys)))
+            weight = node.weight if node.weight in need else ""
+            wanted = (need | frozenset(node.keys)) - {node.weight}
+            return replace(node, input=_prune(node.input, wanted), weight=weight)
         case lg.Window():
             return replace(node, input=_prune(node.input, need | _window_needs(node)))
         case lg.Aggregate():

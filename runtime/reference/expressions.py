@@ -246,8 +246,8 @@ def _entry(pairs: tuple[tuple[Any, object], ...], key: Any) -> object:
 def _quality(expr: Quality) -> Evaluate:
     """The reference sheds nothing and sees all input, so a result rests on all of it, and nothing was lost.
 
-    ``COMPLETENESS()`` and ``SOURCE_COVERAGE()`` are 1.0; the counts ``KEPT()``, ``SHED()`` and ``LATE()`` are 0,
-    for a single row does not know what stands behind it.
+    ``COMPLETENESS()`` and ``SOURCE_COVERAGE()`` are 1.0, and counts are 0. What can be counted is arithmetic in the
+    plan already (``compiler/passes/quality.py``).
     """
     value: object = 1.0 if expr.function in ("COMPLETENESS", "SOURCE_COVERAGE") else 0
     return lambda row: value

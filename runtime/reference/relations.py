@@ -53,6 +53,9 @@ def by_row(node: lg.Logical, udfs: Udfs) -> Callable[[Fact], Fact | None]:
                 return fact._replace(row=tuple([item(row) for item in items]))
 
             return project
+        case lg.Shed() if node.weight:
+            # Nothing is shed here, so each row stands for itself.
+            return lambda fact: fact._replace(row=(*fact.row, 1.0))
         case lg.Shed():
             return lambda fact: fact
         case _:

@@ -5,13 +5,18 @@ A shed expression reads it as an uncorrelated scalar subquery, which Spark runs 
 file is a JSON object, ``{"keep": 0.25}``; a controller replaces it atomically. A knob that is missing, not a
 number or out of range has its default, and so has every knob where the file is missing or broken: a run must
 not stop, nor drop rows, because a control file was lost.
+
+Where the query has a goal, the number is decided here, in the moment in which it is asked for: Spark has planned the
+micro-batch then and read none of it (``runtime/control/forward.py``).
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,8 +24,13 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from streamq.runtime.control.forward import Forward
+from streamq.runtime.control.knobs import from_numbers
+
 HASH_STEPS = 1 << 20
 """A row's hash is one of this many values; ``threshold`` says how many of them are kept."""
+
+Row = dict[str, float | int]
 
 KNOB_RANGES: dict[str, tuple[float, float]] = {"keep": (0.0, 1.0)}
 """Knob to (least, most)."""
@@ -31,7 +41,11 @@ KNOB_DEFAULTS: dict[str, float] = {"keep": 1.0}
 class ControlSource(DataSource):
     """Options: ``path`` of the file; a knob's name, or ``defaults`` (a JSON object), for its default.
 
-    Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash.
+    With ``throttle``, the goal in the form of ``runtime/control/knobs.py``: ``checkpoint``, the folder of the query, and
+    ``rows_per_unit``, a JSON list with a number for each of its sources.
+
+    Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash; ``coverage``,
+    the share of rows that was kept in the last seconds, and ``late``, how many rows were late so far.
     """
 
     @classmethod
@@ -39,33 +53,54 @@ class ControlSource(DataSource):
         return "streamq_control"
 
     def schema(self) -> str:
-        return "keep DOUBLE, threshold BIGINT"
+        return "keep DOUBLE, threshold BIGINT, coverage DOUBLE, late BIGINT"
 
     def reader(self, schema: StructType) -> ControlReader:
-        path = self.options.get("path")
-        return ControlReader(Path(path) if path else None, read_defaults(self.options), schema)
+        if "throttle" in self.options:
+            first = from_numbers(json.loads(self.options["throttle"]))
+            assert first is not None
+            forward = Forward(
+                Path(self.options["checkpoint"]), first,
+                tuple(json.loads(self.options["rows_per_unit"])), _now_ms,
+            )
+            return ControlReader(partial(row_of_decision, forward), schema)
+        path, defaults = self.options.get("path"), read_defaults(self.options)
+        return ControlReader(partial(row_of_file, Path(path) if path else None, defaults), schema)
 
 
 class ControlReader(DataSourceReader):
-    """Reads the file when a micro-batch asks for the numbers, not before."""
+    """Asks for the numbers when a micro-batch wants them, not before."""
 
-    def __init__(self, path: Path | None, defaults: dict[str, float], schema: StructType) -> None:
-        self.path = path
-        self.defaults = defaults
+    def __init__(self, row: Callable[[], Row], schema: StructType) -> None:
+        self.row = row
         self.schema = to_arrow_schema(schema, timezone="UTC")
 
     def partitions(self) -> list[InputPartition]:
         return [InputPartition(0)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        row = control_row(read_knobs(self.path, self.defaults))
-        yield pa.RecordBatch.from_pylist([row], schema=self.schema)
+        yield pa.RecordBatch.from_pylist([self.row()], schema=self.schema)
 
 
-def control_row(knobs: Mapping[str, float]) -> dict[str, float | int]:
-    """The columns of the relation for the knobs' values."""
-    keep = knobs["keep"]
-    return {"keep": keep, "threshold": round(keep * HASH_STEPS)}
+def row_of_file(path: Path | None, defaults: Mapping[str, float]) -> Row:
+    """The columns for what the file of knobs says."""
+    keep = read_knobs(path, defaults)["keep"]
+    return control_row(keep, keep)
+
+
+def row_of_decision(forward: Forward) -> Row:
+    """The columns for what holds for the planned micro-batch."""
+    decided = forward.decided()
+    return control_row(decided.decision.keep, decided.throttle.coverage, decided.throttle.late)
+
+
+def _now_ms() -> float:
+    return time.time() * 1000
+
+
+def control_row(keep: float, coverage: float, late: int = 0) -> Row:
+    """The columns of the relation."""
+    return {"keep": keep, "threshold": round(keep * HASH_STEPS), "coverage": coverage, "late": late}
 
 
 def read_knobs(path: Path | None, defaults: Mapping[str, float]) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,8 +31,11 @@ from streamq.compiler.ir.physical import (
     WithWatermark,
     walk,
 )
+from streamq.runtime.control.knobs import to_numbers
+from streamq.runtime.control.throttle import first_throttle
 from streamq.runtime.spark.names import quoted
 from streamq.runtime.spark.sources import SourceContext, read_stream, read_table
+from streamq.stdlib.row_units import rows_per_unit
 
 _ANY_ROW = "__any_row"
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
@@ -62,7 +66,7 @@ def build_frame(query: PhysicalQuery, context: EmitContext) -> DataFrame:
     Start it under ``state_store``.
     """
     for control in query.controls:
-        _create_control(control, context)
+        _create_control(control, query, context)
     return _emit(query.root, context)
 
 
@@ -146,14 +150,26 @@ def _columns(items: tuple[Named, ...]) -> list[Column]:
     return [F.expr(sql).alias(name) for name, sql in items]
 
 
-def _create_control(control: ControlRelation, context: EmitContext) -> None:
+def _create_control(control: ControlRelation, query: PhysicalQuery, context: EmitContext) -> None:
     """The one-row relation that the shed expressions read anew in every micro-batch."""
     from streamq.runtime.spark.control_source import ControlSource
 
     context.spark.dataSource.register(ControlSource)
     reader = context.spark.read.format(ControlSource.name())
-    if context.control_dir is not None:
-        reader = reader.option("path", str(context.control_dir / "control.json"))
+    folder = context.control_dir
+    if folder is not None and control.goal is not None:
+        units = [rows_per_unit(s.connector, dict(s.options)) for s in scans_of(query)]
+        reader = reader.options(
+            throttle=json.dumps(to_numbers(first_throttle(control.goal))), checkpoint=str(folder),
+            rows_per_unit=json.dumps(units),
+        )
+    elif folder is not None:
+        reader = reader.option("path", str(folder / "control.json"))
     for knob in control.knobs:
         reader = reader.option(knob.name, knob.initial)
     reader.load().createOrReplaceTempView(quoted(control.view))
+
+
+def scans_of(query: PhysicalQuery) -> tuple[ScanStream, ...]:
+    """The streams that a query reads, each once, in the order of the plan."""
+    return tuple(dict.fromkeys(s for s in walk(query.root) if isinstance(s, ScanStream)))

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamq.compiler.ir.physical import PhysicalPlan, PhysicalQuery
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.runtime import checkpoint
+from streamq.runtime.control.steering import Steering
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import RunListener, RunOptions, SilentListener
@@ -57,6 +58,7 @@ class _Run:
     stop: threading.Event
     functions: tuple[str, ...]
     feed: RowFeed = field(default_factory=RowFeed)
+    steering: Steering = field(default_factory=Steering)
     running: list[_Running] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     memory: dict[str, list[ResultRows]] = field(default_factory=dict)
@@ -108,6 +110,8 @@ class _Run:
     def _take_samples(self, one: _Running) -> None:
         for sample in one.reader.read():
             one.totals = one.totals.plus(sample)
+            for text in self.steering.after(sample):
+                self.listener.notice(sample.query, text)
             self.listener.sample(sample, one.totals)
             rows = self.feed.take(one.plan, sample.batch, sample.rows_out)
             if rows is not None:
@@ -239,6 +243,9 @@ def _start_all(
     for query in queries:
         directory = _directory(root, query)
         started = checkpoint.record(query, directory)
+        goal = next((c.goal for c in query.controls if c.goal is not None), None)
+        if goal is not None:
+            run.steering.add(query.name, goal, directory)
         try:
             frame = build_frame(query, replace(context, control_dir=directory))
             handle = start_query(
@@ -251,7 +258,9 @@ def _start_all(
         except (PySparkException, Py4JError) as error:
             raise Abort(to_diagnostic(error, query, _function_names(plan))) from error
         run.running.append(
-            _Running(query, handle, ProgressReader(handle, query.name), QueryTotals(query.name))
+            _Running(
+                query, handle, ProgressReader(handle, query.name), QueryTotals(query.name),
+            )
         )
 
 

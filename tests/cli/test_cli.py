@@ -239,6 +239,8 @@ def test_fmt_leaves_a_broken_program_alone(
         ["run", "p.cql", "--for", "soon"],
         ["run", "p.cql", "--limit", "0"],
         ["run", "p.cql", "--limit", "ten"],
+        ["run", "p.cql", "--report", "run.pdf"],
+        ["run", "p.cql", "--report", "no/such/folder/run.html"],
         ["explain", "p.cql", "--stag", "spark"],
     ],
 )
@@ -320,6 +322,16 @@ def test_a_fault_of_ours_is_no_traceback(
     err = capsys.readouterr().err
     assert "internal error: RuntimeError: oops" in err
     assert "Traceback" not in err
+
+
+def test_a_pyspark_program_cannot_follow_a_goal(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with program.open("a") as file:
+        file.write("CREATE QUERY young AS SELECT auction FROM bid QOS LATENCY 2 SECONDS;")
+    assert cli.main(["compile", "p.cql", "--emit", "pyspark"]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "error[SQ0601]: a PySpark program cannot follow the goal of `young`" in told.err
+    assert cli.main(["compile", "p.cql"]) == 0
 
 
 @pytest.mark.parametrize("argv", [["check"], ["explain"], ["compile", "--emit", "pyspark"]])

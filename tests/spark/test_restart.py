@@ -110,14 +110,15 @@ def rows_of(folder: Path, sink: str) -> list[dict[str, object]]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
-def kill_after(batches: int, folder: Path, run: subprocess.Popen[str]) -> None:
-    """Kills a run once its sink has that many batches, and waits until nothing of it is left."""
+def kill_after(batches: int, folder: Path, run: subprocess.Popen[str]) -> str:
+    """Kills a run once its sink has that many batches, and waits until nothing of it is left; gives what it printed."""
     wait_until(lambda: committed(folder, "out") >= batches, f"batch {batches}")
     below = children(run.pid)
     os.kill(run.pid, signal.SIGKILL)
-    finish(run)
+    output = finish(run)
     # The JVM ends when it notices that its parent is gone; a user is slower than that.
     wait_until(lambda: all(gone(pid) for pid in below), "the end of the JVM")
+    return output
 
 
 def leave_unfinished(output: Path) -> None:
@@ -142,6 +143,42 @@ def test_killed_in_the_middle_every_row_counts_exactly_once(
     ends = [row["WINDOW_END"] for row in sums]
     assert len(ends) == len(set(ends)) == (FILES * ROWS - 1) // 10
     assert {row["n"] for row in sums} == {10}
+
+
+def samples_of(output: str) -> dict[int, tuple[int, int, int]]:
+    """Rows in, kept and shed of each micro-batch of the query that sheds, as far as the run told."""
+    found: dict[int, tuple[int, int, int]] = {}
+    for line in output.splitlines():
+        if not line.endswith("}"):
+            continue  # the line that was being written
+        record = json.loads(line)
+        if record["type"] == "sample" and record["query"] == "into_lines":
+            found[record["batch"]] = (record["rows_in"], record["kept"], record["shed"])
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds child processes in /proc")
+def test_killed_while_it_sheds_all_rows_add_up_and_a_repeated_batch_sheds_the_same(
+    folder: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    rate = "FROM numbers SHED RANDOM TO RATE 20 ROWS PER SECOND;"
+    (folder / "p.cql").write_text(PROGRAM.replace("FROM numbers;", rate, 1))
+    told = [samples_of(kill_after(batches, folder, start("--json"))) for batches in (2, 4)]
+    decided = {
+        path.name: path.read_text() for path in (folder / "state" / "into_lines" / "decisions").iterdir()
+    }
+    output = finish(start("--once", "--json"))
+    told.append(samples_of(output))
+    rows = [row["n"] for row in rows_of(folder, "out")]
+    assert len(rows) == len(set(rows))
+    # A micro-batch that a killed run decided on and did not commit keeps what was decided.
+    for path in (folder / "state" / "into_lines" / "decisions").iterdir():
+        assert path.read_text() == decided.get(path.name, path.read_text())
+    kept_of = [sum(n // ROWS == batch for n in rows) for batch in range(FILES)]
+    for samples in told:
+        for batch, counts in samples.items():
+            assert counts == (ROWS, kept_of[batch], ROWS - kept_of[batch])
+    assert 0 < len(rows) < FILES * ROWS
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

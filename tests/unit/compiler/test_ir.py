@@ -14,6 +14,7 @@ from streamq.compiler.explain.words import show_expr, show_operator, show_window
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.goals import Goal
 from streamq.compiler.ir.graph import OPERATOR_NAMES, build_graph
 from streamq.compiler.ir.rewrite import exprs_of, walk, with_inputs
 from streamq.compiler.lowering.changes import lower_moving
@@ -169,7 +170,7 @@ OPERATORS: dict[type[lg.Logical], lg.Logical] = {
     lg.Watermark: STAMPED,
     lg.Filter: lg.Filter(STAMPED, ir.IsNull(operand=column("k", BIGINT), type=BOOLEAN)),
     lg.Project: lg.Project(STAMPED, (("k", column("k", BIGINT)),)),
-    lg.Shed: lg.Shed(STAMPED, "q", ("k",), 10.0),
+    lg.Shed: lg.Shed(STAMPED, "q", ("k",), Goal(percent=10.0)),
     lg.Window: SLIDING,
     lg.Aggregate: lg.Aggregate(SLIDING, (("k", column("k", BIGINT)),), (("n", COUNT),)),
     lg.Distinct: lg.Distinct(SLIDING),

@@ -47,7 +47,6 @@ def test_values_out_of_range(policy: str) -> None:
 @pytest.mark.parametrize(
     "policy",
     [
-        "QOS LATENCY 2 SECONDS",
         "QOS COMPLETENESS >= 0.6",
         "QOS SLOPE 0.8",
         "QOS WEIGHT 2",
@@ -58,16 +57,18 @@ def test_values_out_of_range(policy: str) -> None:
         "SHED AUTO",
         "SHED RANDOM",
         "SHED RANDOM BY KEY (i)",
-        "SHED RANDOM TO RATE 5 ROWS PER SECOND",
+        "SHED RANDOM TO CAPACITY 5 KBPS",
+        "SHED AUTO TO RATE 5 ROWS PER SECOND",
+        "QOS LATENCY 2 SECONDS WEIGHT 2",
         "SHED OLDER THAN 30 SECONDS",
         "SHED SIFTER ON (i, x) REGIONS 16 PARTITION QDPART SAMPLE 1 PERCENT",
         "SHED FAIR WINDOW 10 SECONDS TO CAPACITY 120 KBPS",
+        "SHED FAIR WINDOW 10 SECONDS",
         "SHED WINDOWS",
         "SHED JOIN BASIC WINDOW 1 SECOND SAMPLE 10 PERCENT",
         "SHED ATTRIBUTES KEEP (i, s.x)",
         "RECOVER (i, x) FROM SYNOPSIS ERROR AUTO CYCLE (t) RETAIN 2 HOURS",
         "RECOVER ALL FROM NEAREST",
-        "RECOVER ESTIMATE CONFIDENCE 95 PERCENT",
         "RECOVER DROPPED INTO out",
     ],
 )
@@ -80,7 +81,16 @@ def test_what_cannot_be_run_yet_is_refused_and_not_ignored(policy: str) -> None:
     assert diagnostic.help
 
 
-@pytest.mark.parametrize("policy", ["SHED NONE", "SHED RANDOM BY 0 PERCENT", "SHED RANDOM BY 100 PERCENT"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "SHED NONE", "SHED RANDOM BY 0 PERCENT", "SHED RANDOM BY 100 PERCENT",
+        "QOS LATENCY 2 SECONDS", "QOS LATENCY 2 SECONDS SHED AUTO", "QOS LATENCY 2 SECONDS SHED NONE",
+        "QOS LATENCY 2 SECONDS COMPLETENESS >= 0.6 SHED RANDOM BY KEY (i)",
+        "QOS LATENCY 2 SECONDS WEIGHT 2 SHED FAIR WINDOW 5 SECONDS",
+        "SHED RANDOM TO RATE 5 ROWS PER SECOND", "SHED RANDOM BY 5 PERCENT RECOVER ESTIMATE",
+    ],
+)
 def test_what_can_be_run(policy: str) -> None:
     assert of_query(policy) == []
 
@@ -88,6 +98,8 @@ def test_what_can_be_run(policy: str) -> None:
 def test_contradictions() -> None:
     assert of_query("SHED NONE BY 5 PERCENT") == ["SQ0602"]
     assert of_query("SHED BY UTILITY") == ["SQ0602"]
+    assert of_query("QOS LATENCY 2 SECONDS SHED RANDOM BY 5 PERCENT") == ["SQ0602"]
+    assert of_query("QOS LATENCY 2 SECONDS SHED RANDOM TO RATE 5 ROWS PER SECOND") == ["SQ0602"]
     assert of_query("QOS UTILITY x SHED BY UTILITY") == ["SQ0601", "SQ0601"]
 
 

@@ -1,0 +1,246 @@
+"""RECOVER ESTIMATE: counts, sums and means of all rows, worked out from those that were kept.
+
+::
+
+    Aggregate(n = COUNT(*), s = SUM(x))  ->  Project(n, n_lo, n_hi, s, s_lo, s_hi,
+                                               Aggregate(SUM(w), SUM(w (w - 1)), SUM(w x), …))
+
+The shedder gives each row its weight ``w``, the number of rows that it stands for. All else is arithmetic over sums
+(``stdlib/estimate/totals.py`` has the formulas and their sources), so no later stage knows of estimates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.build import call, cast, number, op, total
+from streamq.compiler.ir.expr import AggCall, Column, Expr, IsNull, Op, conjunction
+from streamq.compiler.ir.rewrite import with_inputs
+from streamq.compiler.notices import PlanNotice
+from streamq.compiler.passes.base import PassContext
+from streamq.compiler.passes.place_shedders import WEIGHT
+from streamq.dsl import ast
+from streamq.dsl.records import dataclass, replace
+from streamq.dsl.source import Span
+from streamq.dsl.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, Type
+from streamq.stdlib.estimate.confidence import deviations
+
+CONFIDENCE = 0.95
+ESTIMATED = frozenset({"COUNT", "COUNT_IF", "SUM", "AVG", "MEAN"})
+NOT_CHANGED = frozenset({"FIRST", "LAST", "FIRST_VALUE", "LAST_VALUE", "ANY_VALUE"})
+
+
+def estimate(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
+    """Returns None where no query asks for estimates of what it sheds."""
+    queries = tuple(_estimate(q, context) for q in plan.queries)
+    changed = any(a is not b for a, b in zip(queries, plan.queries, strict=True))
+    return replace(plan, queries=queries) if changed else None
+
+
+def _estimate(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
+    asked = next(
+        (p for p in query.policies
+         if isinstance(p, ast.Recover) and isinstance(p.method, ast.RecoverEstimate)), None,
+    )
+    if asked is None or not isinstance(asked.method, ast.RecoverEstimate):
+        return query
+    work = _Work(query.name, asked.method.confidence or CONFIDENCE, asked.span, context)
+    found = work.rewrite(query.root)
+    if not found.bounds:
+        work.notice("nothing is estimated", "only COUNT, SUM and AVG of shed rows are")
+    root = found.node if not found.weighted else without_weight(found.node)
+    return replace(query, root=root)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A plan; whether its rows have weights; the columns that are estimates."""
+
+    node: lg.Logical
+    weighted: bool = False
+    bounds: frozenset[str] = frozenset()
+
+
+@dataclass
+class _Work:
+    """Rewrites the plan of one query."""
+
+    query: str
+    confidence: float
+    span: Span
+    context: PassContext
+    memo: dict[int, _Found] = field(default_factory=dict)
+
+    def notice(self, message: str, hint: str) -> None:
+        self.context.notices.append(
+            PlanNotice("estimate", self.query, message, hint=hint, span=self.span)
+        )
+
+    def rewrite(self, node: lg.Logical) -> _Found:
+        if id(node) not in self.memo:
+            self.memo[id(node)] = self._rewrite(node)
+        return self.memo[id(node)]
+
+    def _rewrite(self, node: lg.Logical) -> _Found:
+        below = tuple(self.rewrite(i) for i in node.inputs)
+        rebuilt = with_inputs(node, tuple(b.node for b in below))
+        weighted = [b for b in below if b.weighted]
+        match rebuilt:
+            case lg.Shed():
+                return _Found(replace(rebuilt, weight=WEIGHT), True)
+            case lg.Aggregate() if weighted:
+                return self._aggregate(rebuilt)
+            case lg.Project():
+                return _project(rebuilt, below[0])
+            case lg.Filter() | lg.Window() | lg.Watermark() | lg.ToStream():
+                return replace(below[0], node=rebuilt)
+            case lg.Join() if len(weighted) == 1:
+                bounds = below[0].bounds | below[1].bounds
+                return _Found(rebuilt, True, bounds)
+            case lg.Sort() if not weighted:
+                return replace(below[0], node=rebuilt)
+            case _ if weighted:
+                self.notice(
+                    f"what comes after {type(node).__name__.upper()} is not estimated",
+                    "its rows stand for no fixed number of rows",
+                )
+                bare = tuple(without_weight(b.node) if b.weighted else b.node for b in below)
+                return _Found(with_inputs(node, bare))
+            case _:
+                return _Found(rebuilt)
+
+    def _aggregate(self, node: lg.Aggregate) -> _Found:
+        """The aggregate over primitives, and above it the estimates under the names of the calls."""
+        weight = Column(name=WEIGHT, type=DOUBLE, nullable=False)
+        sums = _Sums(weight)
+        items: list[tuple[str, Expr]] = [
+            (name, Column(name=name, type=key.type, nullable=key.nullable))
+            for name, key in node.keys
+        ]
+        plain: list[tuple[str, AggCall]] = []
+        estimated: list[str] = []
+        for name, made in node.aggregates:
+            if made.function in ESTIMATED and not made.distinct:
+                value, low, high = _estimates(made, sums, name, self.confidence)
+                items += [(name, value), (f"{name}_lo", low), (f"{name}_hi", high)]
+                estimated.append(name)
+                continue
+            plain.append((name, made))
+            items.append((name, Column(name=name, type=made.type, nullable=made.nullable)))
+            if made.function not in NOT_CHANGED:
+                self.notice(
+                    f"{made.function} is that of the rows that are kept",
+                    "it does not follow from a sample what it is over all rows",
+                )
+        below = replace(node, aggregates=(*plain, *sums.found.items()))
+        above = lg.Project(below, tuple(items), owner=node.owner, origin=node.origin)
+        return _Found(above, bounds=frozenset(estimated))
+
+
+def _project(node: lg.Project, below: _Found) -> _Found:
+    """The projection with the weight of its rows, and with the bounds of the estimates that it passes on."""
+    items: list[tuple[str, Expr]] = []
+    bounds: list[str] = []
+    types = {f.name: f for f in below.node.schema}
+    for name, value in node.items:
+        items.append((name, value))
+        if isinstance(value, Column) and value.name in below.bounds:
+            bounds.append(name)
+            items += [
+                (name + end, Column(name=value.name + end, type=types[value.name + end].type))
+                for end in ("_lo", "_hi")
+            ]
+    if below.weighted:
+        items.append((WEIGHT, Column(name=WEIGHT, type=DOUBLE, nullable=False)))
+    project = replace(node, items=tuple(items), input=below.node)
+    return _Found(project, below.weighted, frozenset(bounds))
+
+
+def without_weight(node: lg.Logical) -> lg.Logical:
+    """The rows without the column that says for how many they stand."""
+    items = tuple(
+        (f.name, Column(name=f.name, type=f.type, nullable=f.nullable))
+        for f in node.schema if f.name != WEIGHT
+    )
+    return lg.Project(node, items, owner=node.owner, origin=node.origin)
+
+
+@dataclass
+class _Sums:
+    """The sums over kept rows that estimates are made of, each once."""
+
+    weight: Expr
+    found: dict[str, AggCall] = field(default_factory=dict)
+
+    def column(self, value: Expr, condition: Expr | None) -> Column:
+        """The column of the SUM of a value over the rows that meet a condition."""
+        made = total(value, condition)
+        name = next((n for n, known in self.found.items() if known == made), None)
+        if name is None:
+            name = f"__sum{len(self.found)}"
+            self.found[name] = made
+        return Column(name=name, type=DOUBLE)
+
+    def spread(self) -> Expr:
+        """What a row adds to the variance of a count: w (w - 1)."""
+        return op("*", self.weight, op("-", self.weight, number(1)))
+
+
+def _estimates(
+    made: AggCall, sums: _Sums, name: str, confidence: float
+) -> tuple[Expr, Expr, Expr]:
+    """The value of a call over all rows, and its bounds, from sums over the rows that were kept."""
+    z = deviations(confidence)
+    value = cast(made.args[0], DOUBLE) if made.args and made.function != "COUNT_IF" else None
+    condition = _condition(made)
+    rows = sums.column(number(1), condition)
+    count = sums.column(sums.weight, condition)
+    variance = sums.column(sums.spread(), condition)
+    if value is None or made.function == "COUNT":
+        return _count(rows, count, variance, z)
+    first = sums.column(op("*", sums.weight, value), condition)
+    square = sums.column(op("*", sums.spread(), op("*", value, value)), condition)
+    if made.function == "SUM":
+        width = op("*", number(z), call("SQRT", square))
+        whole = made.type not in (DOUBLE, FLOAT)
+        return _as(made.type, first, whole), op("-", first, width), op("+", first, width)
+    mixed = sums.column(op("*", sums.spread(), value), condition)
+    mean = op("/", first, count)
+    squares = op(
+        "+", op("-", square, op("*", number(2), op("*", mean, mixed))),
+        op("*", op("*", mean, mean), variance),
+    )
+    few = op("/", rows, call("GREATEST", op("-", rows, number(1)), number(1)))
+    error = call("SQRT", op("*", call("GREATEST", squares, number(0)), few))
+    width = op("*", number(z), op("/", error, count))
+    return _as(made.type, mean, False), op("-", mean, width), op("+", mean, width)
+
+
+def _count(rows: Expr, count: Expr, variance: Expr, z: float) -> tuple[Expr, Expr, Expr]:
+    """All numbers for which so many kept rows are no surprise; nothing kept is a count of 0."""
+    zero = number(0)
+    ratio = op("/", variance, count)
+    middle = op("+", count, op("*", number(z * z / 2), ratio))
+    inside = op("+", variance, op("*", number(z * z / 4), op("*", ratio, ratio)))
+    width = op("*", number(z), call("SQRT", inside))
+    low = call("GREATEST", op("-", middle, width), rows)
+    return (
+        _as(BIGINT, call("COALESCE", count, zero), True),
+        call("COALESCE", low, zero), call("COALESCE", op("+", middle, width), zero),
+    )
+
+
+def _as(type_: Type, value: Expr, whole: bool) -> Expr:
+    return cast(call("ROUND", value) if whole else value, type_)
+
+
+def _condition(made: AggCall) -> Expr | None:
+    """The rows that a call looks at: those that its FILTER takes, whose argument is not NULL, or for COUNT_IF true."""
+    parts: list[Expr] = [] if made.filter is None else [made.filter]
+    if made.function == "COUNT_IF":
+        parts.append(made.args[0])
+    elif made.args and made.args[0].nullable:
+        absent = IsNull(operand=made.args[0], type=BOOLEAN, nullable=False)
+        parts.append(Op(op="NOT", args=(absent,), type=BOOLEAN, nullable=False))
+    return conjunction(tuple(parts))

@@ -1,0 +1,93 @@
+"""What is learned from each micro-batch that is done, published for those to come."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from streamq.runtime.control.decisions import Decided, DecisionLog
+from streamq.runtime.control.forward import DECISIONS, KNOBS
+from streamq.runtime.control.knobs import publish
+from streamq.runtime.control.throttle import LEAST_KEEP, Throttle
+from streamq.runtime.metrics import QuerySample
+from streamq.stdlib.overload.batch_time import BatchTime
+
+LEARNING = 0.3
+"""What of the difference between counted and expected rows each micro-batch takes up."""
+
+COVERAGE_S = 10.0
+"""The source time window over which coverage is told, where SHED FAIR says no other."""
+
+PATIENCE = 3
+"""Micro-batches in a row whose goal is out of reach until that is told."""
+
+
+@dataclass(slots=True)
+class Controller:
+    """The controller of one query. ``checkpoint``: the query's folder.
+
+    ``window_s``: the source time window, over which coverage is told; ``recent``: the micro-batches in it.
+    """
+
+    checkpoint: Path
+    throttle: Throttle
+    window_s: float = COVERAGE_S
+    recent: deque[QuerySample] = field(default_factory=deque)
+    _beyond: int = 0
+    _told: set[str] = field(default_factory=set)
+
+    def give(self, share: float) -> None:
+        """The share that a fair query keeps, from its next micro-batch on; a folder that cannot be written keeps the last."""
+        self.throttle = replace(self.throttle, share=min(1.0, max(0.0, share)))
+        with suppress(OSError):  # ``after`` tells
+            publish(self.checkpoint / KNOBS, self.throttle)
+
+    def after(self, sample: QuerySample) -> tuple[str, ...]:
+        """Learns from a micro-batch and publishes; gives what its user should know of, each once."""
+        decided = DecisionLog(self.checkpoint / DECISIONS).find(sample.batch)
+        self.throttle = replace(
+            _learned(self.throttle, sample, decided), late=self.throttle.late + sample.late,
+            coverage=self._coverage(sample),
+        )
+        found: list[str] = []
+        try:
+            publish(self.checkpoint / KNOBS, self.throttle)
+        except OSError as error:
+            found.append(
+                f"what is learned cannot be written beside the checkpoint ({error.strerror}): "
+                "what was written last stays in force"
+            )
+        if decided is not None:
+            self._beyond = 0 if decided.decision.reachable else self._beyond + 1
+        if self._beyond >= PATIENCE:
+            found.append(_out_of_reach(self.throttle))
+        new = tuple(text for text in found if text not in self._told)
+        self._told.update(new)
+        return new
+
+    def _coverage(self, sample: QuerySample) -> float:
+        self.recent.append(sample)
+        while self.recent[0].ended < sample.ended - self.window_s:
+            self.recent.popleft()
+        arrived = sum(s.kept + s.shed for s in self.recent)
+        return sum(s.kept for s in self.recent) / arrived if arrived else 1.0
+
+
+def _learned(throttle: Throttle, sample: QuerySample, decided: Decided | None) -> Throttle:
+    batch = BatchTime(sample.rows_in, sample.kept, float(sample.batch_ms))
+    after = replace(throttle, model=throttle.model.after(batch))
+    if decided is None or decided.arrived <= 0 or sample.rows_in <= 0:
+        return after
+    first = sample.batch == 0 or throttle.model.cost is None
+    step = 1.0 if first else LEARNING
+    ratio = sample.rows_in / decided.arrived
+    return replace(after, counted=after.counted + step * (ratio - after.counted))
+
+
+def _out_of_reach(throttle: Throttle) -> str:
+    goal = f"results no older than {throttle.latency_ms / 1000:g} s"
+    if throttle.least > LEAST_KEEP:
+        return f"{goal} are out of reach with a completeness of {throttle.least:g}, which is kept up"
+    return f"{goal} are out of reach: reading the rows takes longer, whatever is shed of them"

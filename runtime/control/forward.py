@@ -1,0 +1,70 @@
+"""The decision on the micro-batch that is about to run, from the files beside its checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from streamq.dsl.records import dataclass
+from streamq.runtime.control.decisions import Decided, DecisionLog
+from streamq.runtime.control.knobs import published
+from streamq.runtime.control.offsets import latest_batch, units_of
+from streamq.runtime.control.throttle import Decision, Throttle, decide
+
+KNOBS = "knobs.json"
+DECISIONS = "decisions"
+
+IDLE_MS = 250.0
+"""A query whose last micro-batch ended so long ago had nothing to read; what has come since has just come."""
+
+FIRST_MS = 1000.0
+"""A rate of rows is taken for a second of them in the first micro-batch, of which nobody knows since when it waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """``checkpoint``: the folder of the query. ``rows_per_unit``: of each of its sources, a first guess.
+
+    ``first``: what holds as long as the controller has published nothing. ``now``: milliseconds since 1970.
+    """
+
+    checkpoint: Path
+    first: Throttle
+    rows_per_unit: tuple[float, ...]
+    now: Callable[[], float]
+
+    def decided(self) -> Decided:
+        """What holds for the planned micro-batch: the share of its rows that is kept, and what is told of the query."""
+        batch = latest_batch(self.checkpoint)
+        if batch is None:
+            return Decided(Decision(), 0, self.now(), self.first)
+        log = DecisionLog(self.checkpoint / DECISIONS)
+        return log.decide(batch, lambda before: self._decided(batch, before))
+
+    def _decided(self, batch: int, before: Decided | None) -> Decided:
+        # The last good numbers stay in force where the file is gone or broken.
+        throttle = published(self.checkpoint / KNOBS)
+        if throttle is None:
+            throttle = self.first if before is None else before.throttle
+        units = units_of(self.checkpoint, batch)
+        rates = self.rows_per_unit if len(self.rows_per_unit) == len(units) else (1.0,) * len(units)
+        expected = sum(count * rate for count, rate in zip(units, rates, strict=True))
+        now = self.now()
+        waited = self._waited(batch, before, now)
+        if throttle.rows_per_s > 0:
+            waited = FIRST_MS if before is None else now - before.decided_ms
+        decision = decide(
+            throttle, round(expected * throttle.counted), waited,
+            Decision() if before is None else before.decision,
+        )
+        return Decided(decision, round(expected), now, throttle)
+
+    def _waited(self, batch: int, before: Decided | None, now: float) -> float:
+        """How long the oldest rows of the micro-batch have waited, in milliseconds."""
+        if before is None:
+            return 0.0
+        try:
+            ended = (self.checkpoint / "commits" / str(batch - 1)).stat().st_mtime * 1000
+        except OSError:
+            return now - before.decided_ms
+        return IDLE_MS if now - ended > IDLE_MS else now - before.decided_ms

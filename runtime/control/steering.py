@@ -1,0 +1,42 @@
+"""The controllers of a run: which query has one, and who hears of a micro-batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from streamq.compiler.ir.goals import Goal
+from streamq.runtime.control.controller import COVERAGE_S, Controller
+from streamq.runtime.control.forward import KNOBS
+from streamq.runtime.control.knobs import published
+from streamq.runtime.control.throttle import first_throttle
+from streamq.runtime.control.together import Together
+from streamq.runtime.metrics import QuerySample
+
+
+@dataclass(slots=True)
+class Steering:
+    """Queries without a goal are not steered."""
+
+    _controllers: dict[str, Controller] = field(default_factory=dict)
+    _fair: Together = field(default_factory=Together)
+
+    def add(self, query: str, goal: Goal, checkpoint: Path) -> None:
+        """Steers a query, which goes on from what was published beside its checkpoint."""
+        throttle, before = first_throttle(goal), published(checkpoint / KNOBS)
+        if before is not None:
+            throttle = replace(throttle, model=before.model, counted=before.counted)
+        window_s = COVERAGE_S if goal.fair_ms is None else goal.fair_ms / 1000
+        controller = self._controllers[query] = Controller(checkpoint, throttle, window_s)
+        if goal.fair_ms is not None:
+            self._fair.join(query, controller, goal.weight)
+
+    def after(self, sample: QuerySample) -> tuple[str, ...]:
+        """Takes in a micro-batch; gives what the user should know of, each once."""
+        controller = self._controllers.get(sample.query)
+        if controller is None:
+            return ()
+        told = controller.after(sample)
+        if sample.query in self._fair.controllers:
+            self._fair.level()
+        return told

@@ -1,0 +1,119 @@
+"""How much of a micro-batch is kept, so that its results are as young as the query asks.
+
+The age of a result is the time that its row waited for a micro-batch to begin, and the time of that micro-batch.
+Micro-batches follow each other, so a row waits for at most one of them: where each takes half of ``LATENCY`` no
+result is older than that. What a micro-batch may cost follows, and from the cost model how many rows it may keep.
+
+The share is decided when the rows of the micro-batch are counted and none of them has been looked at (feed
+forward): the first that is too large is cut already. Pure: no clock, no files.
+"""
+
+from __future__ import annotations
+
+from streamq.compiler.ir.goals import Goal
+from streamq.dsl.records import dataclass
+from streamq.stdlib.overload.batch_time import CostModel
+
+HEADROOM = 0.85
+"""The part of the goal that is planned with; the rest is for micro-batches that take longer than expected."""
+
+LIMIT = 0.97
+"""The part of the goal that no micro-batch may be expected to exceed, however it comes."""
+
+PROBE_ROWS = 10_000
+"""Rows of the first micro-batch of a query, of whose cost nothing is known."""
+
+GROWTH = 4.0
+"""A micro-batch may keep so many times the rows of the largest that was seen."""
+
+STEP = 1.25
+"""A micro-batch is planned to be so many times larger or smaller than the one whose rows are counted, at most."""
+
+CHANGED = 0.25
+"""A rate of arrival that differs by a larger part is another one, and counts at once; else it is noise."""
+
+SLOWLY = 0.1
+"""What of noise each micro-batch takes up."""
+
+LEAST_KEEP = 0.001
+"""Where the goal cannot be reached so much is kept, so that there is something to measure and to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle:
+    """What the controller publishes for the decisions to come.
+
+    ``latency_ms``: the goal, or ``rows_per_s`` where that is not 0; ``model``: what micro-batches cost; ``least``:
+    a share that the query must keep; ``counted``: rows that were there for each that was expected, before the
+    micro-batch was read. ``share``: what a fair query keeps of a usual micro-batch, level with the others; None: as
+    much as its own goal allows. ``coverage``, ``late``: what is told of the query, the share of its sources' rows that
+    was kept in the last seconds, and how many rows were late so far.
+    """
+
+    latency_ms: float
+    model: CostModel = CostModel()
+    least: float = LEAST_KEEP
+    counted: float = 1.0
+    rows_per_s: float = 0.0
+    share: float | None = None
+    coverage: float = 1.0
+    late: int = 0
+
+
+def first_throttle(goal: Goal) -> Throttle:
+    """What holds for a goal before anything is known."""
+    latency = 0.0 if goal.latency_ms is None else float(goal.latency_ms)
+    return Throttle(latency, least=max(goal.least, LEAST_KEEP), rows_per_s=goal.rows_per_s or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The share of a micro-batch that is kept.
+
+    ``rate``: rows that arrive in a millisecond, noise taken out; 0 before any did. ``reachable``: False where no
+    share can meet the goal.
+    """
+
+    keep: float = 1.0
+    rate: float = 0.0
+    reachable: bool = True
+
+
+def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision) -> Decision:
+    """The share of ``arrived`` rows to keep, after the decision ``before``.
+
+    ``waited_ms``: how long ago the micro-batch before this one began, which the oldest of the rows have waited.
+    """
+    if arrived <= 0:
+        return before
+    if throttle.rows_per_s > 0:
+        share = throttle.rows_per_s * max(waited_ms, 1.0) / 1000 / arrived
+        return Decision(min(1.0, share), arrived / max(waited_ms, 1.0))
+    rate = _smoothed(before.rate, arrived / max(waited_ms, 1.0))
+    cost = throttle.model.cost
+    if cost is None:
+        return Decision(_within(PROBE_ROWS / arrived, throttle.least), rate)
+    planned = HEADROOM * throttle.latency_ms
+    # Micro-batches of very different sizes are a guess, so they are approached step by step.
+    usual = min(max(rate * planned / 2, arrived / STEP), arrived * STEP)
+    usual_budget = cost.budget(usual, planned / 2)
+    most = GROWTH * max(throttle.model.most_kept, PROBE_ROWS)
+    left = max(LIMIT * throttle.latency_ms - waited_ms, planned / 4)
+    burst = before.keep == 1 and cost.time(arrived, arrived) <= left
+    usual_keep = 1.0 if burst else usual_budget / usual
+    if throttle.share is not None:
+        usual_keep = throttle.share
+    keep = min(usual_keep, cost.budget(arrived, left) / arrived, most / arrived)
+    kept = _within(keep, throttle.least)
+    reachable = kept > throttle.least or cost.time(usual, kept * usual) <= planned / 2
+    return Decision(kept, rate, reachable)
+
+
+def _smoothed(before: float, now: float) -> float:
+    if before > 0 and abs(now / before - 1) <= CHANGED:
+        return before + SLOWLY * (now - before)
+    return now
+
+
+def _within(keep: float, least: float) -> float:
+    return min(1.0, max(least, keep))

@@ -1,0 +1,1 @@
+"""How a run went, as a page or as data."""

@@ -1,0 +1,125 @@
+"""What a run did over time, as data: a point per micro-batch of each query.
+
+The JSON form is the contract with whoever reads it: ``version`` counts its changes, numbers have their units in
+their names, and rows obey arrived = kept + shed + malformed (late rows are among the kept ones).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport
+from streamq.runtime.run import SilentListener
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One micro-batch. ``seconds``: when it ended, since the first one began. Rates are rows per second."""
+
+    seconds: float
+    batch: int
+    rows_in: int
+    offered_per_s: float
+    kept_per_s: float
+    keep: float
+    batch_ms: int
+    age_ms: int
+    late: int
+    state_rows: int
+
+    def to_dict(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRecord:
+    """One query. ``latency_goal_ms``: how old its results may be; None where it does not say."""
+
+    name: str
+    totals: QueryTotals
+    points: tuple[Point, ...]
+    latency_goal_ms: int | None = None
+
+    def age_ms(self, share: float, after_s: float = 0.0) -> float | None:
+        """The age that so large a share of the arrived rows did not exceed, each row as old as its micro-batch's oldest.
+
+        None where nothing arrived after ``after_s``.
+        """
+        points = [p for p in self.points if p.seconds >= after_s]
+        weighted = sorted((p.age_ms, p.rows_in) for p in points)
+        whole, found = sum(rows for _, rows in weighted), 0
+        for age, rows in weighted:
+            found += rows
+            if found > 0 and found >= share * whole:
+                return float(age)
+        return None
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "name": self.name, "latency_goal_ms": self.latency_goal_ms,
+            "completeness": completeness(self.totals), "totals": self.totals.to_dict(),
+            "batches": [p.to_dict() for p in self.points],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A whole run of a program."""
+
+    program: str
+    ended_by: str
+    seconds: float
+    queries: tuple[QueryRecord, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "version": VERSION, "program": self.program, "ended_by": self.ended_by,
+            "seconds": round(self.seconds, 3), "queries": [q.to_dict() for q in self.queries],
+        }
+
+
+def completeness(totals: QueryTotals) -> float:
+    """The share of the rows that arrived whole which was kept, late rows taken off; 1 where none arrived."""
+    arrived = totals.kept + totals.shed
+    return max(0, totals.kept - totals.late) / arrived if arrived else 1.0
+
+
+@dataclass(slots=True)
+class Recorder(SilentListener):
+    """Keeps the samples of a run."""
+
+    samples: dict[str, list[QuerySample]] = field(default_factory=dict)
+
+    def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
+        self.samples.setdefault(sample.query, []).append(sample)
+
+    def record(self, program: str, report: RunReport, goals: Mapping[str, int]) -> RunRecord:
+        """The record of the run that ended so. ``goals``: milliseconds, by query."""
+        began = min((s.ended - s.batch_ms / 1000 for of in self.samples.values() for s in of), default=0.0)
+        queries = tuple(
+            QueryRecord(t.query, t, _points(self.samples.get(t.query, []), began), goals.get(t.query))
+            for t in report.totals
+        )
+        return RunRecord(program, report.ended_by, report.seconds, queries)
+
+
+def _points(samples: list[QuerySample], began: float) -> tuple[Point, ...]:
+    points: list[Point] = []
+    before = began
+    for sample in samples:
+        # A micro-batch reads what came since the one before it.
+        seconds = max(sample.ended - before, 0.001)
+        arrived = sample.kept + sample.shed
+        points.append(Point(
+            seconds=round(sample.ended - began, 3), batch=sample.batch, rows_in=sample.rows_in,
+            offered_per_s=round(sample.rows_in / seconds, 1), kept_per_s=round(sample.kept / seconds, 1),
+            keep=round(sample.kept / arrived, 6) if arrived else 1.0, batch_ms=sample.batch_ms,
+            age_ms=sample.result_age_ms, late=sample.late, state_rows=sample.state_rows,
+        ))
+        before = sample.ended
+    return tuple(points)

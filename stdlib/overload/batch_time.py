@@ -1,0 +1,131 @@
+"""What a micro-batch costs: a fixed time, a time per row that arrives, and a time per row that is kept.
+
+A tuple cost model (Fiscato 2012, section 5.2: time over tuples) has no fixed part, and takes rows that are shed
+for free. In a micro-batch engine the fixed part is large, and a shed row has still been read. So::
+
+    time = fixed + read * arrived + work * kept
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamq.dsl.records import dataclass, replace
+
+RING = 30
+"""Micro-batches that are looked at."""
+
+FORGETTING = 0.93
+"""The weight of a micro-batch against the one after it."""
+
+FIRST_FIXED_MS = 100.0
+FIRST_READ_SHARE = 0.1
+"""What is believed before anything speaks for or against it: of a first micro-batch, and of the cost of a row."""
+
+BELIEF = 1.0
+"""How much the cost so far weighs against one micro-batch."""
+
+SURPRISE = 2.0
+"""A micro-batch that takes so many times longer or shorter than expected makes what was before it worthless."""
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTime:
+    """A micro-batch that was run: rows that arrived, those of them that were kept, milliseconds."""
+
+    arrived: int
+    kept: int
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Milliseconds: of each micro-batch, of each row that arrives, of each row that is kept."""
+
+    fixed: float
+    read: float
+    work: float
+
+    def time(self, arrived: float, kept: float) -> float:
+        """Milliseconds of a micro-batch."""
+        return self.fixed + self.read * arrived + self.work * kept
+
+    def budget(self, arrived: float, within_ms: float) -> float:
+        """How many rows can be kept of those that arrive; 0 where even reading them takes too long."""
+        left = within_ms - self.fixed - self.read * arrived
+        if left <= 0:
+            return 0.0
+        return left / self.work if self.work > 0 else float("inf")
+
+    def scaled(self, factor: float) -> Cost:
+        return Cost(self.fixed * factor, self.read * factor, self.work * factor)
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """The cost as it was last estimated, and the micro-batches behind it, the latest last.
+
+    ``most_kept``: the largest micro-batch that was seen; beyond it the estimate is a guess.
+    """
+
+    cost: Cost | None = None
+    batches: tuple[BatchTime, ...] = ()
+    most_kept: int = 0
+
+    def after(self, batch: BatchTime) -> CostModel:
+        """The model with one more micro-batch. One without rows says nothing of what rows cost."""
+        if batch.arrived <= 0 or batch.ms <= 0:
+            return self
+        most = max(self.most_kept, batch.kept)
+        if self.cost is None:
+            return CostModel(_first(batch), (batch,), most)
+        ratio = batch.ms / self.cost.time(batch.arrived, batch.kept)
+        if not 1 / SURPRISE <= ratio <= SURPRISE:
+            return CostModel(_fitted((batch,), self.cost.scaled(ratio)), (batch,), batch.kept)
+        batches = (*self.batches[1 - RING :], batch)
+        return replace(self, cost=_fitted(batches, self.cost), batches=batches, most_kept=most)
+
+
+def _first(batch: BatchTime) -> Cost:
+    fixed = min(FIRST_FIXED_MS, batch.ms / 2)
+    rows = (batch.ms - fixed) / (FIRST_READ_SHARE * batch.arrived + batch.kept)
+    return Cost(fixed, rows * FIRST_READ_SHARE, rows)
+
+
+def _fitted(batches: Sequence[BatchTime], before: Cost) -> Cost:
+    """Least squares of the relative errors, of costs that are not negative, held near to those before."""
+    times = np.array([batch.ms for batch in batches])
+    sizes = np.array([(1.0, batch.arrived, batch.kept) for batch in batches])
+    weights = np.sqrt(FORGETTING ** np.arange(len(batches) - 1, -1, -1.0))
+    prior = np.array((before.fixed, before.read, before.work))
+    # A cost that was 0 may become a hundredth of a micro-batch.
+    scale = np.maximum(prior, times[-1] / np.maximum(sizes[-1], 1.0) / 100)
+    belief = np.sqrt(BELIEF)
+    # In units of ``scale``, so that the three columns are alike.
+    matrix = np.vstack((sizes * scale * (weights / times)[:, None], belief * np.eye(3)))
+    wanted = np.concatenate((weights, belief * prior / scale))
+    fixed, read, work = _not_negative(matrix, wanted) * scale
+    return Cost(float(fixed), float(read), float(work))
+
+
+def _not_negative(matrix: Matrix, wanted: Matrix) -> Matrix:
+    """The least squares with no negative number: the best of those that leave some columns out."""
+    columns = matrix.shape[1]
+    best, least = np.zeros(columns), float(wanted @ wanted)
+    for count in range(1, columns + 1):
+        for chosen in combinations(range(columns), count):
+            part, *_ = np.linalg.lstsq(matrix[:, chosen], wanted, rcond=None)
+            if (part < 0).any():
+                continue
+            error = matrix[:, chosen] @ part - wanted
+            if (square := float(error @ error)) < least:
+                least = square
+                best = np.zeros(columns)
+                best[list(chosen)] = part
+    return best

@@ -1,0 +1,121 @@
+"""Twelve queries of different cost on one machine that cannot take them all: SHED FAIR against SHED RANDOM.
+
+The coverage (SCR) of a query in a source time window of ten seconds is the share of the rows of its source in that
+time that was kept. Printed are the means over the windows after the first 20 seconds: of the mean over the queries,
+of Jain's index, and of the spread (standard deviation over the queries).
+
+Run from the root of the repository::
+
+    python -m tests.benchmarks.fair [--seconds 90] [--rate 20000] [--goal 6]
+
+Ends with 1 where FAIR has a mean coverage of more than 0.01 below that of RANDOM, a Jain's index below 0.97, or more
+than half of its spread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from streamq.compiler.driver import compile_program
+from streamq.runtime.metrics import QuerySample
+from streamq.runtime.report.record import Recorder
+from streamq.runtime.run import RunOptions
+from streamq.runtime.spark.runner import run_plan
+from streamq.stdlib.fairness.measures import Spread, spread
+
+WINDOW_S, WARM_UP_S = 10.0, 20.0
+STREAM = """
+CREATE STREAM bid (auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, ts TIMESTAMP,
+  WATERMARK FOR ts AS ts - INTERVAL 4 SECONDS) WITH (connector = 'nexmark', table = 'bid', rate = {rate});
+CREATE SINK none WITH (connector = 'noop');
+"""
+HASHED = "SHA2(CONCAT(url, CAST(price AS STRING)), 512)"
+QUERIES = {
+    "average": "SELECT AVG(price) AS m, WINDOW_END AS until FROM bid [TUMBLE 2 SECONDS]",
+    "count": "SELECT COUNT(*) AS n, WINDOW_END AS until FROM bid [TUMBLE 2 SECONDS] WHERE price > 1000",
+    "dear": "SELECT auction, price FROM bid WHERE price > 100000",
+    "channels": "SELECT channel, COUNT(*) AS n, WINDOW_END AS until FROM bid [TUMBLE 2 SECONDS] GROUP BY channel",
+    "top_5": "SELECT auction, COUNT(*) AS n, WINDOW_END AS until FROM bid [RANGE 4 SECONDS SLIDE 2 SECONDS] "
+             "GROUP BY auction ORDER BY n DESC LIMIT 5",
+    "covariance": "SELECT COVAR_SAMP(price, auction) AS c, WINDOW_END AS until FROM bid [RANGE 8 SECONDS SLIDE 1 SECOND]",
+    "bidders": "SELECT bidder, COUNT(*) AS n, MAX(price) AS most, WINDOW_END AS until "
+               "FROM bid [RANGE 10 SECONDS SLIDE 1 SECOND] GROUP BY bidder",
+    "auctions": "SELECT auction, channel, AVG(price) AS m, WINDOW_END AS until "
+                "FROM bid [RANGE 10 SECONDS SLIDE 1 SECOND] GROUP BY auction, channel",
+    "hashed": f"SELECT MAX({HASHED}) AS most, WINDOW_END AS until FROM bid [TUMBLE 2 SECONDS]",
+    "hashed_twice": f"SELECT MAX(SHA2(CONCAT({HASHED}, url), 512)) AS most, WINDOW_END AS until FROM bid [TUMBLE 2 SECONDS]",
+    "words": "SELECT MAX(LENGTH(REGEXP_REPLACE(url, '[aeiou]+', '-'))) AS most, WINDOW_END AS until "
+             "FROM bid [TUMBLE 2 SECONDS]",
+    "spread": "SELECT STDDEV(price) AS s, COUNT(DISTINCT bidder) AS n, WINDOW_END AS until FROM bid [TUMBLE 4 SECONDS]",
+}  # fmt: skip
+
+
+def program(method: str, rate: int, goal_ms: int) -> str:
+    queries = [
+        f"CREATE QUERY {name} INTO none AS {text} QOS LATENCY {goal_ms} MILLISECONDS SHED {method};"
+        for name, text in QUERIES.items()
+    ]
+    return STREAM.format(rate=rate) + "\n".join(queries)
+
+
+def coverages(samples: dict[str, list[QuerySample]]) -> np.ndarray:
+    """By window and query; windows in which some query had no micro-batch are left out."""
+    began = min(of[0].ended for of in samples.values())
+    rows: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for name, of in samples.items():
+        for sample in of:
+            window = int((sample.ended - began - WARM_UP_S) // WINDOW_S)
+            if window >= 0:
+                arrived, kept = rows[window].get(name, (0, 0))
+                rows[window][name] = (arrived + sample.rows_in, kept + sample.kept)
+    whole = [of for _, of in sorted(rows.items()) if len(of) == len(QUERIES)][:-1]
+    return np.array([[kept / arrived for arrived, kept in (of[name] for name in QUERIES)] for of in whole])
+
+
+def measured(method: str, rate: int, goal_ms: int, seconds: float) -> tuple[list[Spread], np.ndarray, float]:
+    """The spread of each window, the coverage of each query over all of them, and the worst 95 % age in seconds."""
+    recorder = Recorder()
+    plan = compile_program(program(method, rate, goal_ms)).require()
+    with TemporaryDirectory() as folder:
+        report = run_plan(plan, RunOptions(duration_s=seconds, checkpoint=Path(folder)), recorder)
+    if report.failed:
+        raise SystemExit("\n".join(d.message for d in report.diagnostics))
+    found = coverages(recorder.samples)
+    ages = [q.age_ms(0.95, WARM_UP_S) or 0.0 for q in recorder.record("", report, {}).queries]
+    return [spread(row) for row in found], found.mean(axis=0), max(ages) / 1000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=90.0)
+    parser.add_argument("--rate", type=int, default=20_000)
+    parser.add_argument("--goal", type=float, default=6.0)
+    args = parser.parse_args()
+    found: dict[str, Spread] = {}
+    means: dict[str, np.ndarray] = {}
+    print(f"{'':8}{'windows':>8}{'mean SCR':>10}{'Jain':>8}{'std':>8}{'IQR':>8}{'least':>8}{'age 95 %':>10}")
+    for method in ("RANDOM", "FAIR"):
+        spreads, means[method], age = measured(method, args.rate, round(args.goal * 1000), args.seconds)
+        fields = ("mean", "deviation", "middle_half", "middle_90", "variation", "jain", "least", "range")
+        one = Spread(**{name: float(np.mean([getattr(s, name) for s in spreads])) for name in fields})
+        found[method] = one
+        print(
+            f"{method:8}{len(spreads):8}{one.mean:10.3f}{one.jain:8.3f}{one.deviation:8.3f}{one.middle_half:8.3f}"
+            f"{one.least:8.3f}{age:9.2f}s", flush=True,
+        )
+    print("\n" + "".join(f"{'':14}{m:>8}" if m == "RANDOM" else f"{m:>8}" for m in means))
+    for place, name in enumerate(QUERIES):
+        print(f"{name:14}" + "".join(f"{means[m][place]:8.3f}" for m in means))
+    fair, random = found["FAIR"], found["RANDOM"]
+    good = fair.mean >= random.mean - 0.01 and fair.jain >= 0.97 and fair.deviation <= random.deviation / 2
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""Goals, estimates and measures on Spark: what is kept, what is said of it, and what a repeated micro-batch does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from streamq.compiler.driver import compile_program
+from streamq.compiler.options import CompileOptions
+from streamq.runtime.control.decisions import DecisionLog
+from streamq.runtime.control.forward import DECISIONS, KNOBS
+from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport
+from streamq.runtime.run import RunOptions, SilentListener
+from streamq.runtime.spark.runner import run_plan
+
+ROWS, FILES, GROUPS = 40_000, 4, 20
+SECOND = 1_000_000
+START = 1_704_067_200 * SECOND
+
+
+@dataclass
+class Heard(SilentListener):
+    """Remembers samples and notices."""
+
+    samples: list[QuerySample] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
+        self.samples.append(sample)
+
+    def notice(self, query: str, text: str) -> None:
+        self.notices.append(text)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``in``: files of Parquet, a row per number, in one minute of event time. ``ended``: and a row that ends it."""
+    root = tmp_path_factory.mktemp("overload")
+    for name in ("in", "ended"):
+        (root / name).mkdir()
+    rng = np.random.default_rng(7)
+    for file in range(FILES):
+        n = np.arange(file * ROWS, (file + 1) * ROWS)
+        ts = START + (n * 50 * SECOND) // (FILES * ROWS)
+        table = pa.table({
+            "n": n, "g": n % GROUPS, "x": rng.gamma(2.0, 5.0, ROWS).round(3),
+            "ts": pa.array(ts, pa.timestamp("us", tz="UTC")),
+        })
+        for name in ("in", "ended"):
+            pq.write_table(table, root / name / f"{file}.parquet")
+    end = pa.table({
+        "n": [-1], "g": [0], "x": [0.0], "ts": pa.array([START + 600 * SECOND], pa.timestamp("us", tz="UTC"))
+    })
+    pq.write_table(end, root / "ended" / f"{FILES}.parquet")
+    return root
+
+
+def run(
+    spark: SparkSession, folder: Path, query: str, checkpoint: Path | None = None,
+    listener: Heard | None = None, source: str = "in",
+) -> RunReport:
+    text = f"""
+    CREATE STREAM s (n BIGINT, g BIGINT, x DOUBLE, ts TIMESTAMP, WATERMARK FOR ts AS ts)
+    WITH (connector = 'file', format = 'parquet', path = '{source}', max_files_per_trigger = 1);
+    CREATE SINK kept WITH (connector = 'memory');
+    CREATE QUERY q INTO kept AS {query};
+    """
+    result = compile_program(text, CompileOptions(base_dir=str(folder)))
+    assert result.ok, result.diagnostics
+    report = run_plan(result.require(), RunOptions(once=True, checkpoint=checkpoint), listener, session=spark)
+    assert not report.failed, report.diagnostics
+    return report
+
+
+def totals(report: RunReport) -> QueryTotals:
+    (found,) = report.totals
+    return found
+
+
+def test_a_goal_in_reach_keeps_every_row_after_the_probe(spark: SparkSession, folder: Path) -> None:
+    heard = Heard()
+    found = totals(run(spark, folder, "SELECT n FROM s QOS LATENCY 10 MINUTES", listener=heard))
+    assert found.rows_in == found.kept + found.shed == FILES * ROWS
+    first, *others = heard.samples
+    assert first.shed > ROWS / 3  # nothing is known of a first micro-batch, so it is a probe
+    assert sum(s.shed for s in others[1:]) == 0
+    assert heard.notices == []
+
+
+def test_a_goal_out_of_reach_is_told_once_and_the_query_goes_on(spark: SparkSession, folder: Path) -> None:
+    heard = Heard()
+    found = totals(run(spark, folder, "SELECT n FROM s QOS LATENCY 1 MILLISECOND", listener=heard))
+    assert found.rows_in == found.kept + found.shed == FILES * ROWS
+    assert found.kept < ROWS
+    assert [("out of reach" in text) for text in heard.notices] == [True]
+
+
+def test_a_completeness_is_kept_up_whatever_that_means_for_the_age(spark: SparkSession, folder: Path) -> None:
+    heard = Heard()
+    query = "SELECT n FROM s QOS LATENCY 1 MILLISECOND COMPLETENESS >= 0.5"
+    found = totals(run(spark, folder, query, listener=heard))
+    assert 0.48 < found.kept / found.rows_in < 0.52
+    assert [("completeness of 0.5" in text) for text in heard.notices] == [True]
+
+
+def test_a_micro_batch_that_is_run_again_sheds_the_same_rows(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    query = "SELECT n FROM s QOS LATENCY 1 MILLISECOND"
+    first = run(spark, folder, query, tmp_path)
+    last = max(int(p.name) for p in (tmp_path / "q" / "commits").iterdir() if p.name.isdecimal())
+    before = {batch: DecisionLog(tmp_path / "q" / DECISIONS).find(batch) for batch in range(last + 1)}
+    assert all(before.values())
+    # As if the process had been killed before the micro-batch was committed, and all that was learned is lost.
+    for name in (f"{last}", f".{last}.crc"):
+        (tmp_path / "q" / "commits" / name).unlink(missing_ok=True)
+    (tmp_path / "q" / KNOBS).write_text("{")
+    again = run(spark, folder, query, tmp_path)
+    original, repeated = (rows_of(report, last) for report in (first, again))
+    assert repeated == original
+    assert 0 < len(repeated) < ROWS / 10
+    after = {batch: DecisionLog(tmp_path / "q" / DECISIONS).find(batch) for batch in range(last + 1)}
+    assert after == before
+
+
+def rows_of(report: RunReport, batch: int) -> list[tuple[Any, ...]]:
+    return sorted(row for rows in report.memory["q"] if rows.batch == batch for row in rows.rows)
+
+
+def test_a_rate_bounds_the_rows_of_a_micro_batch(spark: SparkSession, folder: Path) -> None:
+    heard = Heard()
+    found = totals(run(spark, folder, "SELECT n FROM s SHED RANDOM TO RATE 2000 ROWS PER SECOND", listener=heard))
+    assert found.rows_in == found.kept + found.shed == FILES * ROWS
+    first = heard.samples[0]
+    assert 0 < first.kept < 8 * 2000  # a second's worth, of a file whose rows are estimated from its size
+
+
+GROUPED = "SELECT g, {} FROM s [TUMBLE 1 MINUTE] WHERE n >= 0 GROUP BY g"
+
+
+def grouped(report: RunReport) -> dict[int, dict[str, Any]]:
+    return {row["g"]: row for row in report.rows("q")}
+
+
+def test_estimates_are_right_in_expectation_and_bounds_hold(spark: SparkSession, folder: Path) -> None:
+    """20 groups of 8,000 rows, half of them kept: a count has a standard error of 89.4 rows.
+
+    The sum over all groups then has one of 400 rows, 0.25 %. Of 60 bounds at 99.9 % that more than one fails has a
+    probability of 0.0017.
+    """
+    items = "COUNT(*) AS n, SUM(x) AS total, AVG(x) AS mean, KEPT() AS kept, COMPLETENESS() AS c"
+    whole = grouped(run(spark, folder, GROUPED.format(items), source="ended"))
+    policy = " SHED RANDOM BY 50 PERCENT RECOVER ESTIMATE CONFIDENCE 99.9 PERCENT"
+    found = grouped(run(spark, folder, GROUPED.format(items) + policy, source="ended"))
+    assert set(found) == set(whole) == set(range(GROUPS))
+    missed = [
+        (g, name) for g in whole for name in ("n", "total", "mean")
+        if not found[g][f"{name}_lo"] <= whole[g][name] <= found[g][f"{name}_hi"]
+    ]
+    assert len(missed) <= 1, missed
+    arrived = sum(row["n"] for row in whole.values())
+    assert abs(sum(row["n"] for row in found.values()) / arrived - 1) < 4 * 0.0025
+    for row in found.values():
+        assert row["n"] == 2 * row["kept"]
+        assert row["c"] == pytest.approx(0.5)
+        assert row["kept"] == pytest.approx(4000, abs=4 * 44.7)
+    assert all((row["c"], row["kept"]) == (1.0, ROWS * FILES // GROUPS) for row in whole.values())
+
+
+def test_measures_of_changes_and_of_joins(spark: SparkSession, folder: Path) -> None:
+    query = (
+        "SELECT a.g, COUNT(*) AS n, KEPT() AS kept, SHED() AS lost FROM s [TUMBLE 1 MINUTE] a JOIN "
+        "(SELECT g, MAX(x) AS most FROM s [TUMBLE 1 MINUTE] WHERE n >= 0 AND n < 200 GROUP BY g) b ON a.g = b.g "
+        "WHERE a.n >= 0 AND a.n < 100 GROUP BY a.g"
+    )
+    found = run(spark, folder, query, source="ended").rows("q")
+    assert len(found) == GROUPS
+    for row in found:
+        assert (row["n"], row["kept"], row["lost"]) == (5, 5 * 10, 0)

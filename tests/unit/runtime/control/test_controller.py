@@ -1,0 +1,65 @@
+"""What a controller learns, and what it tells its user, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamq.compiler.ir.goals import Goal
+from streamq.runtime.control.controller import PATIENCE, Controller
+from streamq.runtime.control.decisions import Decided, DecisionLog
+from streamq.runtime.control.forward import DECISIONS, KNOBS
+from streamq.runtime.control.knobs import published
+from streamq.runtime.control.throttle import LEAST_KEEP, Decision, Throttle, first_throttle
+from streamq.runtime.metrics import QuerySample
+
+
+def sample(batch: int, *, kept: int = 50, late: int = 0) -> QuerySample:
+    return QuerySample(
+        "q", batch, 100.0 + batch, rows_in=100, kept=kept, shed=100 - kept, batch_ms=500, late=late
+    )
+
+
+def decided(folder: Path, batch: int, throttle: Throttle, *, reachable: bool) -> None:
+    made = Decided(Decision(throttle.least, 1.0, reachable), 100, 0.0, throttle)
+    DecisionLog(folder / DECISIONS).decide(batch, lambda _: made)
+
+
+def test_a_goal_out_of_reach_is_told_once_and_only_when_it_stays_so(tmp_path: Path) -> None:
+    throttle = first_throttle(Goal(latency_ms=1500))
+    controller = Controller(tmp_path, throttle)
+    told: list[tuple[str, ...]] = []
+    for batch in range(2 * PATIENCE + 2):
+        decided(tmp_path, batch, throttle, reachable=batch == 1)
+        told.append(controller.after(sample(batch)))
+    assert [len(texts) for texts in told] == [0] * (PATIENCE + 1) + [1] + [0] * PATIENCE
+    assert told[PATIENCE + 1][0].startswith("results no older than 1.5 s are out of reach")
+
+
+def test_a_completeness_that_stands_in_the_way_is_named(tmp_path: Path) -> None:
+    throttle = first_throttle(Goal(latency_ms=1500, least=0.25))
+    assert throttle.least == 0.25 > LEAST_KEEP
+    controller = Controller(tmp_path, throttle)
+    for batch in range(PATIENCE):
+        decided(tmp_path, batch, throttle, reachable=False)
+        told = controller.after(sample(batch))
+    assert "completeness of 0.25" in told[0]
+
+
+def test_a_folder_that_cannot_be_written_is_told_once_and_learning_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("a file where the folder should be")
+    controller = Controller(tmp_path / "q", Throttle(2000.0))
+    assert len(controller.after(sample(0))) == 1
+    assert controller.after(sample(1)) == ()
+    assert controller.throttle.model.cost is not None
+    controller.give(0.5)
+    assert controller.throttle.share == 0.5
+
+
+def test_coverage_is_that_of_the_last_seconds_and_late_rows_add_up(tmp_path: Path) -> None:
+    controller = Controller(tmp_path, Throttle(2000.0), window_s=2.5)
+    for batch, kept in enumerate((100, 100, 20, 40, 60)):
+        controller.after(sample(batch, kept=kept, late=batch))
+    found = published(tmp_path / KNOBS)
+    assert found is not None
+    assert found.coverage == 0.4
+    assert found.late == 10

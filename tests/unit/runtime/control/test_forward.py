@@ -1,0 +1,138 @@
+"""Decisions from the files that Spark writes before a micro-batch is read."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from streamq.runtime.control.controller import Controller
+from streamq.runtime.control.decisions import DecisionLog
+from streamq.runtime.control.forward import DECISIONS, IDLE_MS, KNOBS, Forward
+from streamq.runtime.control.knobs import publish
+from streamq.runtime.control.offsets import latest_batch, units_of
+from streamq.runtime.control.throttle import PROBE_ROWS, Throttle
+from streamq.runtime.metrics import QuerySample
+from streamq.stdlib.overload.batch_time import Cost, CostModel
+
+COST = Cost(fixed=150.0, read=0.0005, work=0.004)
+MODEL = CostModel(COST, (), 1_000_000)
+
+
+def plan_batch(checkpoint: Path, batch: int, *offsets: object) -> None:
+    """What Spark writes before it reads a micro-batch."""
+    folder = checkpoint / "offsets"
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = ["v1", json.dumps({"batchWatermarkMs": 0})]
+    lines += ["-" if offset is None else json.dumps(offset) for offset in offsets]
+    (folder / str(batch)).write_text("\n".join(lines))
+
+
+def commit(checkpoint: Path, batch: int, at_ms: float) -> None:
+    folder = checkpoint / "commits"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / str(batch)).write_text("v1\n{}")
+    os.utime(folder / str(batch), (at_ms / 1000, at_ms / 1000))
+
+
+def test_no_batch_was_planned(tmp_path: Path) -> None:
+    assert latest_batch(tmp_path) is None
+    assert Forward(tmp_path, Throttle(2000.0), (1.0,), lambda: 0.0).decided().decision.keep == 1.0
+
+
+def test_units_of_every_kind_of_offset(tmp_path: Path) -> None:
+    plan_batch(tmp_path, 0, 5, {"n": 1000, "since": 77}, {"bids": {"0": 10, "1": 20}}, None)
+    plan_batch(tmp_path, 1, 8, {"n": 4000, "since": 77}, {"bids": {"0": 15, "1": 40}}, None)
+    plan_batch(tmp_path, 2, 8, {"n": 4000, "since": 77}, {"bids": {"0": 15, "1": 40, "2": 7}}, 3)
+    assert latest_batch(tmp_path) == 2
+    assert units_of(tmp_path, 0) == (5, 1000, 30, 0)
+    assert units_of(tmp_path, 1) == (3, 3000, 25, 0)
+    assert units_of(tmp_path, 2) == (0, 0, 7, 3)
+    assert units_of(tmp_path, 9) == ()
+
+
+def test_units_of_files_are_their_bytes(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a file.json", "b.json", "c.json")]
+    for number, file in enumerate(files, 1):
+        file.write_text("x" * number * 100)
+    log = tmp_path / "checkpoint" / "sources" / "0"
+    log.mkdir(parents=True)
+    for entry, chosen in enumerate((files[:1], files[1:])):
+        lines = [json.dumps({"path": f.as_uri(), "timestamp": 1, "batchId": entry}) for f in chosen]
+        (log / str(entry)).write_text("\n".join(("v1", *lines)))
+    plan_batch(tmp_path / "checkpoint", 0, {"logOffset": 0})
+    plan_batch(tmp_path / "checkpoint", 1, {"logOffset": 1})
+    assert units_of(tmp_path / "checkpoint", 0) == (100,)
+    assert units_of(tmp_path / "checkpoint", 1) == (500,)
+    (log / "1").write_text("v1\nbroken")
+    assert units_of(tmp_path / "checkpoint", 1) == (0,)
+
+
+def forward(checkpoint: Path, now: float = 10_000.0, rows: tuple[float, ...] = (1.0,)) -> Forward:
+    return Forward(checkpoint, Throttle(2000.0), rows, lambda: now)
+
+
+def test_the_first_micro_batch_is_a_probe_and_stays_one(tmp_path: Path) -> None:
+    plan_batch(tmp_path, 0, {"n": 1_000_000})
+    assert forward(tmp_path).decided().decision.keep == PROBE_ROWS / 1_000_000
+    publish(tmp_path / KNOBS, Throttle(2000.0, MODEL))
+    assert forward(tmp_path).decided().decision.keep == PROBE_ROWS / 1_000_000
+
+
+def test_the_share_follows_the_rows_of_this_micro_batch(tmp_path: Path) -> None:
+    publish(tmp_path / KNOBS, Throttle(2000.0, MODEL))
+    for batch, (n, now) in enumerate(((0, 0.0), (100_000, 850.0), (600_000, 1700.0))):
+        plan_batch(tmp_path, batch, {"n": n})
+        commit(tmp_path, batch - 1, now)
+        keep = forward(tmp_path, now).decided().decision.keep
+        assert (keep == 1.0) == (batch < 2)
+    assert COST.time(500_000, keep * 500_000) == pytest.approx(850, rel=0.2)
+
+
+def test_rows_for_each_unit(tmp_path: Path) -> None:
+    """A million rows a second, as the options say; then half of it, as was seen."""
+    plan_batch(tmp_path, 0, 1)
+    assert forward(tmp_path, rows=(1e6,)).decided().decision.keep == PROBE_ROWS / 1e6
+    controller = Controller(tmp_path, Throttle(2000.0))
+    controller.after(QuerySample("q", 0, 0.0, rows_in=500_000, kept=5_000, batch_ms=400))
+    assert controller.throttle.counted == 0.5
+    plan_batch(tmp_path, 1, 2)
+    forward(tmp_path, 11_000.0, rows=(1e6,)).decided()
+    found = DecisionLog(tmp_path / DECISIONS).find(1)
+    assert found is not None
+    assert found.arrived == 1_000_000
+    assert found.decision.rate == pytest.approx(500.0)
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "broken"])
+def test_the_last_good_numbers_stay_in_force(tmp_path: Path, text: str | None) -> None:
+    publish(tmp_path / KNOBS, Throttle(2000.0, MODEL))
+    plan_batch(tmp_path, 0, 0)
+    forward(tmp_path, 0.0).decided()
+    (tmp_path / KNOBS).unlink()
+    if text is not None:
+        (tmp_path / KNOBS).write_text(text)
+    plan_batch(tmp_path, 1, 100_000)
+    commit(tmp_path, 0, 850.0)
+    assert forward(tmp_path, 850.0).decided().decision.keep == 1.0
+
+
+def test_after_a_pause_rows_have_not_waited(tmp_path: Path) -> None:
+    publish(tmp_path / KNOBS, Throttle(2000.0, MODEL))
+    plan_batch(tmp_path, 0, 0)
+    forward(tmp_path, 0.0).decided()
+    commit(tmp_path, 0, 100.0)
+    plan_batch(tmp_path, 1, 5_000)
+    forward(tmp_path, 60_000.0).decided()
+    found = DecisionLog(tmp_path / DECISIONS).find(1)
+    assert found is not None
+    assert found.decision.rate == pytest.approx(5_000 / IDLE_MS)
+
+
+def test_a_controller_goes_on_from_what_was_published(tmp_path: Path) -> None:
+    controller = Controller(tmp_path, Throttle(2000.0, MODEL))
+    controller.after(QuerySample("q", 3, 0.0, rows_in=100_000, kept=100_000, batch_ms=600))
+    assert controller.throttle.model.batches[-1].kept == 100_000
+    assert json.loads((tmp_path / KNOBS).read_text())["latency_ms"] == 2000

@@ -1,0 +1,156 @@
+"""How much of a micro-batch is kept: single decisions, and whole runs of an engine on paper."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from streamq.runtime.control.throttle import (
+    GROWTH,
+    HEADROOM,
+    LEAST_KEEP,
+    LIMIT,
+    PROBE_ROWS,
+    Decision,
+    Throttle,
+    decide,
+)
+from streamq.stdlib.overload.batch_time import BatchTime, Cost, CostModel
+from tests.unit.runtime.control.simulated import Batch, Engine, after, age_at, kept_rate
+
+COST = Cost(fixed=150.0, read=0.0005, work=0.004)
+MODEL = CostModel(COST, (), 1_000_000)
+PLANNED = HEADROOM * 1000.0
+"""How long a micro-batch may take where the goal is two seconds."""
+
+
+def keep(arrived: int, waited_ms: float = PLANNED, model: CostModel = MODEL) -> float:
+    return decide(Throttle(2000.0, model), arrived, waited_ms, Decision()).keep
+
+
+def test_the_first_micro_batch_is_small() -> None:
+    assert keep(1_000_000, model=CostModel()) == PROBE_ROWS / 1_000_000
+    assert keep(500, model=CostModel()) == 1.0
+
+
+def test_a_micro_batch_grows_by_no_more_than_a_factor() -> None:
+    model = CostModel(COST, (), 20_000)
+    assert keep(300_000, model=model) == pytest.approx(GROWTH * 20_000 / 300_000)
+
+
+def test_what_fits_is_kept() -> None:
+    assert keep(100_000) == 1.0
+
+
+def test_the_share_makes_the_micro_batch_as_long_as_planned() -> None:
+    share = keep(400_000)
+    assert COST.time(400_000, share * 400_000) == pytest.approx(PLANNED)
+
+
+def test_rows_that_waited_long_get_a_shorter_micro_batch() -> None:
+    share = keep(400_000, waited_ms=1400.0)
+    assert 1400 + COST.time(400_000, share * 400_000) == pytest.approx(LIMIT * 2000)
+
+
+def test_a_goal_that_cannot_be_reached_is_said_and_something_is_kept() -> None:
+    found = decide(Throttle(2000.0, MODEL), 4_000_000, PLANNED, Decision())
+    assert found.keep == LEAST_KEEP
+    assert not found.reachable
+
+
+def test_a_share_that_the_query_must_keep() -> None:
+    assert decide(Throttle(2000.0, MODEL, 0.6), 400_000, PLANNED, Decision()).keep == 0.6
+
+
+def test_no_rows_decide_nothing() -> None:
+    before = Decision(0.3, 200.0)
+    assert decide(Throttle(2000.0, MODEL), 0, 50.0, before) == before
+
+
+def test_noise_in_the_rate_moves_the_share_slowly_and_a_new_rate_at_once() -> None:
+    before = decide(Throttle(2000.0, MODEL), 300_000, PLANNED, Decision())
+    noisy = decide(Throttle(2000.0, MODEL), 330_000, PLANNED, before)
+    assert noisy.keep == pytest.approx(before.keep, rel=0.03)
+    quiet = decide(Throttle(2000.0, MODEL), 50_000, PLANNED, noisy)
+    assert quiet.keep == 1.0
+
+
+def load(multiple: float, seed: int) -> list[Batch]:
+    """Three minutes at so many times the 158,000 rows a second that can be kept without reading more."""
+    return Engine(rate=lambda _: multiple * 158_000, cost=lambda _: COST, seed=seed).run(180)
+
+
+@pytest.mark.parametrize("multiple", [1, 2, 4, 8])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_overload_of_any_size_keeps_the_goal(multiple: int, seed: int) -> None:
+    batches = after(load(multiple, seed), 15)
+    assert age_at(batches, 95) < 2000
+    # What fits: micro-batches as long as planned, of which reading all rows takes its part.
+    rows = multiple * 158.0 * PLANNED
+    allowed = min(COST.budget(rows, PLANNED), rows) / PLANNED * 1000
+    assert kept_rate(batches) == pytest.approx(allowed, rel=0.15)
+
+
+def test_without_shedding_results_grow_old_without_end() -> None:
+    engine = Engine(rate=lambda _: 632_000, cost=lambda _: COST, sheds=False)
+    assert age_at(after(engine.run(60), 15), 50) > 20_000
+
+
+def test_half_the_capacity_sheds_nothing() -> None:
+    assert {batch.keep for batch in after(load(0.5, 1), 15)} == {1.0}
+
+
+def test_a_square_wave() -> None:
+    """The share follows each edge within seconds and stands still between them, but for 5 % of noise in time."""
+    engine = Engine(rate=lambda t: 158_000 * (0.5 if t // 60 % 2 == 0 else 4), cost=lambda _: COST)
+    batches = engine.run(360)
+    for half in range(6):
+        steady = after(batches, 60 * half + 10, 60 * half + 60)
+        shares = np.array([batch.keep for batch in steady])
+        if half % 2 == 0:
+            assert set(shares.tolist()) == {1.0}
+        else:
+            assert shares.std() < 0.1 * shares.mean()
+            assert age_at(steady, 95) < 2000
+
+
+def test_a_burst_that_fits_into_the_goal_is_not_shed() -> None:
+    """Where sizes have differed before, so that the cost of a larger micro-batch is known."""
+    engine = Engine(
+        rate=lambda t: 500_000 if 40 <= t < 40.2 else 60_000 + 50_000 * np.sin(t), cost=lambda _: COST
+    )
+    batches = after(engine.run(60), 15)
+    assert {batch.keep for batch in batches} == {1.0}
+    assert max(max(batch.ages) for batch in batches) < 2000
+
+
+def test_one_micro_batch_a_hundred_times_larger_than_the_last() -> None:
+    model = CostModel(COST, (), 20_000)
+    found = decide(Throttle(2000.0, model), 1_000_000, 300.0, Decision(1.0, 10_000 / 300))
+    assert COST.time(1_000_000, found.keep * 1_000_000) <= 2000 * LIMIT - 300 + 1e-6
+
+
+def test_a_query_that_suddenly_costs_more() -> None:
+    """The micro-batch in which it happens is too long; ten more micro-batches and the goal holds again."""
+    engine = Engine(
+        rate=lambda _: 158_000, cost=lambda t: COST if t < 60 else COST.scaled(4), noise=0.02
+    )
+    batches = engine.run(180)
+    assert age_at(after(batches, 90), 95) < 2000
+
+
+def test_a_source_that_stops_and_comes_back() -> None:
+    engine = Engine(rate=lambda t: 0 if 30 <= t < 60 else 316_000, cost=lambda _: COST)
+    batches = engine.run(120)
+    assert age_at(after(batches, 61), 95) < 2000
+
+
+def test_a_goal_beyond_reach_does_not_oscillate() -> None:
+    engine = Engine(rate=lambda _: 1_000, cost=lambda _: Cost(2500.0, 0.0001, 0.001))
+    batches = after(engine.run(180), 15)
+    assert {(batch.keep, batch.reachable) for batch in batches} == {(LEAST_KEEP, False)}
+
+
+def test_the_model_learns_from_the_rows_that_were_kept() -> None:
+    model = CostModel().after(BatchTime(100_000, 10_000, 300.0))
+    assert model.most_kept == 10_000

@@ -1,0 +1,114 @@
+"""The cost of a micro-batch, estimated from those that were run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from streamq.stdlib.overload.batch_time import (
+    FIRST_FIXED_MS,
+    FIRST_READ_SHARE,
+    RING,
+    BatchTime,
+    Cost,
+    CostModel,
+)
+
+TRUE = Cost(fixed=150.0, read=0.0005, work=0.004)
+
+
+def fitted(batches: list[BatchTime]) -> CostModel:
+    model = CostModel()
+    for batch in batches:
+        model = model.after(batch)
+    return model
+
+
+def measured(cost: Cost, sizes: list[tuple[int, int]], noise: float = 0.0) -> list[BatchTime]:
+    random = np.random.default_rng(7)
+    return [
+        BatchTime(arrived, kept, cost.time(arrived, kept) * random.lognormal(0, noise))
+        for arrived, kept in sizes
+    ]
+
+
+def varied(count: int) -> list[tuple[int, int]]:
+    random = np.random.default_rng(3)
+    arrived = random.integers(10_000, 800_000, count)
+    kept = (arrived * random.uniform(0.05, 1, count)).astype(int)
+    return list(zip(arrived.tolist(), kept.tolist(), strict=True))
+
+
+def test_nothing_is_known_at_first() -> None:
+    assert CostModel().cost is None
+    assert CostModel().after(BatchTime(0, 0, 500.0)) == CostModel()
+
+
+def test_the_first_micro_batch_is_shared_out_by_what_is_believed() -> None:
+    cost = CostModel().after(BatchTime(1000, 1000, 1200.0)).cost
+    assert cost is not None
+    assert cost.fixed == FIRST_FIXED_MS
+    assert cost.read == pytest.approx(FIRST_READ_SHARE * cost.work)
+    assert cost.time(1000, 1000) == pytest.approx(1200)
+
+
+def test_different_sizes_tell_the_three_costs_apart() -> None:
+    cost = fitted(measured(TRUE, varied(200))).cost
+    assert cost is not None
+    assert cost.fixed == pytest.approx(TRUE.fixed, rel=0.02)
+    assert cost.read == pytest.approx(TRUE.read, rel=0.02)
+    assert cost.work == pytest.approx(TRUE.work, rel=0.02)
+
+
+def test_noise_leaves_the_prediction_good() -> None:
+    """The error of 30 measurements of 10 % is 10 % over the root of about 14 that count, times 3 costs: 5 %."""
+    cost = fitted(measured(TRUE, varied(200), noise=0.1)).cost
+    assert cost is not None
+    for arrived, kept in ((100_000, 100_000), (500_000, 100_000), (800_000, 80_000)):
+        assert cost.time(arrived, kept) == pytest.approx(TRUE.time(arrived, kept), rel=0.15)
+
+
+def test_no_cost_is_negative() -> None:
+    """Times that fall with size come of noise: the best guess is then that size costs nothing."""
+    random = np.random.default_rng(11)
+    sizes = [(int(n), int(n)) for n in random.integers(1000, 2000, 50)]
+    batches = [BatchTime(a, k, 2000.0 - 0.5 * k) for a, k in sizes]
+    cost = fitted(batches).cost
+    assert cost is not None
+    assert min(cost.fixed, cost.read, cost.work) >= 0
+
+
+def test_one_size_for_long_keeps_what_was_known_of_others() -> None:
+    model = fitted(measured(TRUE, varied(100)))
+    model = fitted_on(model, measured(TRUE, [(300_000, 90_000)] * 300, noise=0.02))
+    assert model.cost is not None
+    assert model.cost.time(300_000, 90_000) == pytest.approx(TRUE.time(300_000, 90_000), rel=0.05)
+    assert model.cost.time(20_000, 20_000) == pytest.approx(TRUE.time(20_000, 20_000), rel=0.3)
+
+
+def fitted_on(model: CostModel, batches: list[BatchTime]) -> CostModel:
+    for batch in batches:
+        model = model.after(batch)
+    return model
+
+
+@pytest.mark.parametrize("factor", [100.0, 5.0, 0.2, 0.01])
+def test_a_cost_that_changes_at_once_is_followed_at_once(factor: float) -> None:
+    model = fitted(measured(TRUE, varied(100)))
+    changed = TRUE.scaled(factor)
+    model = fitted_on(model, measured(changed, [(300_000, 90_000)]))
+    assert model.cost is not None
+    assert model.cost.time(300_000, 90_000) == pytest.approx(
+        changed.time(300_000, 90_000), rel=0.05
+    )
+    assert model.most_kept == 90_000
+
+
+def test_only_so_many_micro_batches_are_kept() -> None:
+    assert len(fitted(measured(TRUE, varied(3 * RING))).batches) == RING
+
+
+def test_budget() -> None:
+    assert TRUE.budget(100_000, 600.0) == pytest.approx((600 - 150 - 50) / 0.004)
+    assert TRUE.budget(1_000_000, 600.0) == 0
+    assert Cost(1.0, 0.0, 0.0).budget(10, 5.0) == float("inf")
