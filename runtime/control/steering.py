@@ -25,7 +25,7 @@ class Steering:
         """Steers a query, which goes on from what was published beside its checkpoint."""
         throttle, before = first_throttle(goal), published(checkpoint / KNOBS)
         if before is not None:
-            throttle = replace(throttle, model=before.model, counted=before.counted)
+            throttle = replace(throttle, model=before.model, counted=before.counted, late=before.late)
         window_s = COVERAGE_S if goal.fair_ms is None else goal.fair_ms / 1000
         controller = self._controllers[query] = Controller(checkpoint, throttle, window_s)
         if goal.fair_ms is not None:

@@ -27,6 +27,7 @@ from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.runner import run_plan
 from streamq.runtime.spark.session import create_session
 from tests.benchmarks.bids import DDL, write_bids
+from tests.benchmarks.measure import completed
 
 NAMES = ("n", "total", "mean")
 
@@ -43,8 +44,7 @@ def windows(spark: SparkSession, folder: Path, policy: str) -> dict[Any, dict[st
     plan = compile_program(text, CompileOptions(base_dir=str(folder))).require()
     with TemporaryDirectory() as checkpoint:
         report = run_plan(plan, RunOptions(once=True, checkpoint=Path(checkpoint)), session=spark)
-    if report.failed:
-        raise SystemExit("\n".join(d.message for d in report.diagnostics))
+    completed(report)
     return {row["until"]: row for row in report.rows("q")}
 
 

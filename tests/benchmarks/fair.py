@@ -28,6 +28,7 @@ from streamq.runtime.report.record import Recorder
 from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.runner import run_plan
 from streamq.stdlib.fairness.measures import Spread, spread
+from tests.benchmarks.measure import completed
 
 WINDOW_S, WARM_UP_S = 10.0, 20.0
 STREAM = """
@@ -84,8 +85,7 @@ def measured(method: str, rate: int, goal_ms: int, seconds: float) -> tuple[list
     plan = compile_program(program(method, rate, goal_ms)).require()
     with TemporaryDirectory() as folder:
         report = run_plan(plan, RunOptions(duration_s=seconds, checkpoint=Path(folder)), recorder)
-    if report.failed:
-        raise SystemExit("\n".join(d.message for d in report.diagnostics))
+    completed(report)
     found = coverages(recorder.samples)
     ages = [q.age_ms(0.95, WARM_UP_S) or 0.0 for q in recorder.record("", report, {}).queries]
     return [spread(row) for row in found], found.mean(axis=0), max(ages) / 1000

@@ -11,6 +11,8 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import DataFrame, SparkSession
 
+from streamq.runtime.metrics import RunReport
+
 WANTED = 0.95
 """The least share of the other's throughput that counts as equal: the noise of a good run."""
 
@@ -82,6 +84,13 @@ def run_race(
         for side in order:
             samples[side].append(run_stream(spark, (ours, other)[side](), mode))
     return Race(name, rows, tuple(samples[0]), tuple(samples[1]))
+
+
+def completed(report: RunReport) -> RunReport:
+    """The report of a run; ends the benchmark where it failed."""
+    if report.failed:
+        raise SystemExit("\n".join(d.message for d in report.diagnostics))
+    return report
 
 
 def jvm_cpu_seconds(spark: SparkSession) -> float:

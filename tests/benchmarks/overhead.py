@@ -26,7 +26,7 @@ from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.runner import run_plan
 from streamq.runtime.spark.session import create_session
 from tests.benchmarks.bids import DDL, write_bids
-from tests.benchmarks.measure import Race, Sample, jvm_cpu_seconds, print_races
+from tests.benchmarks.measure import Race, Sample, completed, jvm_cpu_seconds, print_races
 
 MOST_MS = 50.0
 GOAL = "QOS LATENCY 10 MINUTES COMPLETENESS >= 1"
@@ -53,8 +53,7 @@ def run(spark: SparkSession, folder: Path, query: str, policy: str) -> Sample:
     with TemporaryDirectory() as checkpoint:
         cpu = jvm_cpu_seconds(spark)
         report = run_plan(plan, RunOptions(once=True, checkpoint=Path(checkpoint)), session=spark)
-        if report.failed:
-            raise SystemExit("\n".join(d.message for d in report.diagnostics))
+        completed(report)
         (totals,) = report.totals
         assert totals.shed == 0
         return Sample(totals.busy_ms / 1000, jvm_cpu_seconds(spark) - cpu)

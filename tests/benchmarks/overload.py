@@ -30,6 +30,7 @@ from streamq.runtime.report.page import document
 from streamq.runtime.report.record import Recorder
 from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.runner import run_plan
+from tests.benchmarks.measure import completed
 
 WARM_UP_S = 15.0
 KEPT_WANTED = 0.85
@@ -86,8 +87,7 @@ def run(rate: float, policy: str, seconds: float) -> list[QuerySample]:
         report = run_plan(
             result.require(), RunOptions(duration_s=seconds, checkpoint=Path(folder)), recorder
         )
-    if report.failed:
-        raise SystemExit("\n".join(d.message for d in report.diagnostics))
+    completed(report)
     return recorder.samples.get("q", [])
 
 

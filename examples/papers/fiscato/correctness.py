@@ -18,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from examples.papers.fiscato.statements import said
 from streamq.stdlib.fairness.errors import covariance_error, ranking_distance, relative_error
 
 Floats = NDArray[np.float64]
@@ -119,11 +120,6 @@ def covariance_ratios(rng: np.random.Generator, windows: int) -> list[float]:
     # A pair is joined by time, so it is there where both of its tuples are.
     kept = [(rng.random(a.shape) < k) & (rng.random(a.shape) < k) for k in COVERAGES]
     return [covariance_error(perfect, covariance(a, b, here)).ratio for here in kept]
-
-
-def said(holds: bool, statement: str) -> bool:
-    print(f"  {'yes' if holds else 'NO '}  {statement}")
-    return holds
 
 
 def show(name: str, values: list[float], expected: list[float] | None = None) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from examples.papers.fiscato.statements import said
 from streamq.stdlib.fairness.federation import Policy, Trial, reference_federation, simulate
 from streamq.stdlib.fairness.measures import Spread, spread
 from streamq.stdlib.fairness.tradeoff import tipping_point, trade_off
@@ -33,11 +34,6 @@ def over_seeds(seeds: int, run: Callable[[int], Spread]) -> Spread:
     """The mean of each measure over some seeds."""
     found = [run(seed) for seed in range(seeds)]
     return Spread(**{name: float(np.mean([getattr(s, name) for s in found])) for name in Spread.__slots__})
-
-
-def said(holds: bool, statement: str) -> bool:
-    print(f"  {'yes' if holds else 'NO '}  {statement}")
-    return holds
 
 
 def partitions(seeds: int) -> bool:

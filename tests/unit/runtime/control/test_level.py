@@ -105,3 +105,15 @@ def steering_cost(batches: int) -> Cost:
         model = model.after(BatchTime(85_000, 17_000, 900.0))
     assert model.cost is not None
     return model.cost
+
+
+def test_a_run_that_goes_on_knows_its_costs_and_its_late_rows(tmp_path: Path) -> None:
+    for batches in (range(2), range(2, 3)):
+        steering = Steering()
+        steering.add("q", Goal(latency_ms=2000), tmp_path)
+        for batch in batches:
+            steering.after(QuerySample("q", batch, 100.0 + batch, rows_in=100, kept=100, batch_ms=500, late=3))
+    found = published(tmp_path / KNOBS)
+    assert found is not None
+    assert found.late == 9
+    assert found.model.most_kept == 100
