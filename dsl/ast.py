@@ -6,10 +6,9 @@ Every node carries the span it was read from; spans take no part in equality, so
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import Enum
 
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import NO_SPAN, Span
 from streamq.dsl.types import Type
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from enum import Enum
 
 from streamq.dsl.codes import CODES
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import SourceMap, Span
 
 

@@ -1,11 +1,10 @@
 """Lark at work: ``grammar.lark`` in, plain LALR tables out.
 
-``python -m streamq.dsl.lark_tables`` writes ``tables.json``. Nothing here is needed to parse.
+``python -m streamq.dsl.lark_tables`` writes ``stored_tables.py``. Nothing here is needed to parse.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ from lark import Lark
 from lark.grammar import Rule, Symbol, Terminal
 from lark.lexer import Lexer, PatternStr, TerminalDef
 
-from streamq.dsl.tables import ABSENT, STORED
+from streamq.dsl.tables import ABSENT
 
+STORED = Path(__file__).with_name("stored_tables.py")
 GRAMMAR = Path(__file__).with_name("grammar.lark")
 STARTS = ("statement", "expr", "type")
 
@@ -30,7 +30,7 @@ class _NoLexer(Lexer):
         return iter(())
 
 
-def make_tables() -> dict[str, object]:
+def make_tables() -> dict[str, Any]:
     """The tables of ``grammar.lark`` as plain data, numbered so that they are equal in each run.
 
     Raises lark's GrammarError where the grammar is not LALR(1).
@@ -113,21 +113,26 @@ def _is_spliced(symbol: Symbol) -> bool:
     return not symbol.is_term and symbol.name.startswith("_")
 
 
-def tables_text(tables: dict[str, object]) -> str:
-    """The text of ``tables.json``: one rule and one state a line, so that changes can be read."""
+def tables_text(tables: dict[str, Any]) -> str:
+    """The text of ``stored_tables.py``: one rule and one state a line, so that changes can be read."""
     parts = []
     for key, value in tables.items():
-        if isinstance(value, list) and key in ("rules", "rows"):
-            text = "[\n" + ",\n".join(_compact(item) for item in value) + "\n]"
+        if key in ("rules", "rows"):
+            text = "[\n" + ",\n".join(map(repr, value)) + ",\n]"
         else:
-            text = _compact(value)
-        parts.append(f'"{key}": {text}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+            text = repr(value)
+        parts.append(f"{key!r}: {text},\n")
+    return f"{_HEAD}{{\n{''.join(parts)}}}\n"
 
 
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_HEAD = '''"""The parse tables as plain data, written by ``python -m streamq.dsl.lark_tables`` from ``grammar.lark``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TABLES: dict[str, Any] = '''
 
 
 if __name__ == "__main__":
-    Path(STORED).write_text(tables_text(make_tables()), encoding="utf-8")
+    STORED.write_text(tables_text(make_tables()), encoding="utf-8")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from decimal import Decimal
 
 from streamq.dsl import ast
 from streamq.dsl.layout import HARD, LINE, Doc, Group, Remark, bracketed, joined
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 from streamq.dsl.words import RESERVED
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")

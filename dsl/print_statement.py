@@ -8,7 +8,7 @@ from streamq.dsl import ast
 from streamq.dsl.layout import HARD, LINE, Doc, Group, Indent, bracketed, joined
 from streamq.dsl.print_parts import Docs, duration_text, number_text, string_text, words
 
-_PLAIN_KEY = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_PLAIN_KEY = r"[^\W\d]\w*(\.[^\W\d]\w*)*"
 
 
 def statement_doc(node: ast.Node, docs: Docs) -> Doc | None:
@@ -107,4 +107,4 @@ def _with(options: tuple[ast.Option, ...], docs: Docs) -> list[Doc]:
 
 
 def _key(key: str) -> str:
-    return key if _PLAIN_KEY.fullmatch(key) else string_text(key)
+    return key if re.fullmatch(_PLAIN_KEY, key) else string_text(key)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import field
 from functools import cached_property
 
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 
 from streamq.dsl.build import shorten
 from streamq.dsl.diagnostics import Diagnostic
@@ -206,6 +205,8 @@ def _closest(token: Token, acceptable: frozenset[str]) -> str | None:
 
 
 def _likeness(a: str, b: str) -> float:
+    from difflib import SequenceMatcher  # slow to import, and only for programs with errors
+
     return SequenceMatcher(None, a, b).ratio()
 
 

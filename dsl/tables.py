@@ -1,19 +1,16 @@
-"""The parse tables: made by Lark from ``grammar.lark``, kept in ``tables.json``.
+"""The parse tables: made by Lark from ``grammar.lark``, kept in ``stored_tables.py``.
 
-Making them takes most of a second, reading them a few milliseconds. ``lark_tables`` makes them
+Making them takes most of a second, importing them two milliseconds. ``lark_tables`` makes them
 and writes the file; a test holds the file against the grammar.
 """
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from os.path import dirname, join
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from streamq.dsl.records import dataclass
 
-STORED = join(dirname(__file__), "tables.json")
 END = "$END"
 ABSENT = -1_000
 TOKEN_KINDS = frozenset({"NAME", "NUMBER", "STRING", "DURATION", "UNIT", "RESERVED"})
@@ -61,13 +58,17 @@ class ParseTables:
 def load_tables() -> ParseTables:
     """The stored tables; where the file is missing they are made anew."""
     try:
-        with open(STORED, encoding="utf-8") as file:
-            stored = json.load(file)
-    except FileNotFoundError:
+        from streamq.dsl.stored_tables import TABLES
+    except ModuleNotFoundError:
         # Imported here: a run with stored tables must not pay for Lark.
         from streamq.dsl.lark_tables import make_tables
 
-        stored = make_tables()
+        return tables_of(make_tables())
+    return tables_of(TABLES)
+
+
+def tables_of(stored: dict[str, Any]) -> ParseTables:
+    """The tables from the plain data that ``lark_tables.make_tables`` gives."""
     return ParseTables(
         rules=tuple(_rule(*rule) for rule in stored["rules"]),
         rows=tuple(stored["rows"]),

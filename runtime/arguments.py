@@ -6,6 +6,7 @@ The standard library's parser starts in a few milliseconds. ``check`` and ``expl
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,59 +14,72 @@ from pathlib import Path
 Arguments = argparse.Namespace
 Command = Callable[[Arguments], int]
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
+_DURATION = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?"
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _FILE_HELP = "a .cql program, - for standard input"
 
 
-def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
-    """The parser; ``commands`` maps each command's name to its function (in ``args.command``)."""
+class _Help(argparse.HelpFormatter):
+    """Of each argument that is added argparse makes one; its own imports shutil, with all archives, for the width."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    try:
+        return int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        pass
+    try:
+        return os.get_terminal_size().columns
+    except OSError:
+        return 80
+
+
+def build_parser(commands: dict[str, Command], asked: str = "") -> argparse.ArgumentParser:
+    """The parser; ``commands`` maps each command's name to its function (in ``args.command``).
+
+    ``asked``: the first argument. Where it is a command only that one is built, in a third of the time.
+    """
     parser = argparse.ArgumentParser(
         prog="streamq",
         description="Continuous queries that say what they are worth, on Spark Structured Streaming.",
-        allow_abbrev=False,
+        allow_abbrev=False, formatter_class=_Help,
     )
     parser.add_argument("--version", action="store_true", help="show the version")
     parser.set_defaults(command=None)
     # With no ``prog`` argparse would format a usage for it, and import shutil and its archives.
     kinds = parser.add_subparsers(title="commands", metavar="COMMAND", prog="streamq")
 
-    def add(name: str, text: str) -> argparse.ArgumentParser:
-        made = kinds.add_parser(name, help=text, description=text, allow_abbrev=False)
+    for name in (asked,) if asked in commands else commands:
+        text, add = _COMMANDS[name]
+        made = kinds.add_parser(
+            name, help=text, description=text, allow_abbrev=False, formatter_class=_Help
+        )
         made.set_defaults(command=commands[name])
-        return made
+        add(made)
+    return parser
 
-    check = add("check", "find all errors of programs, without starting Spark")
+
+def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("files", nargs="+", metavar="FILE", help=_FILE_HELP)
     check.add_argument("--format", choices=("text", "concise", "json"), default="text")
 
-    compiles = add("compile", "write a program's plan, or a PySpark program that runs on its own")
+
+def _add_compile(compiles: argparse.ArgumentParser) -> None:
     compiles.add_argument("file", metavar="FILE", help=_FILE_HELP)
     compiles.add_argument("--emit", choices=("plan", "pyspark"), default="plan")
     compiles.add_argument("-o", "--output", type=Path, metavar="PATH", help="write there")
 
-    explain = add("explain", "show what the compiler makes of a program")
+
+def _add_explain(explain: argparse.ArgumentParser) -> None:
     explain.add_argument("file", metavar="FILE", help=_FILE_HELP)
     explain.add_argument(
         "--stage", choices=("logical", "annotated", "physical", "spark"), default="annotated"
     )
     explain.add_argument("--format", choices=("text", "json", "mermaid"), default="text")
     explain.add_argument("--query", metavar="NAME", help="only this query")
-
-    _add_run(add("run", "run the queries of a program on Spark"))
-
-    _add_test(add("test", "run the tests of programs, without Spark or on it too"))
-
-    fmt = add("fmt", "bring programs into the standard layout, in place")
-    fmt.add_argument("files", nargs="+", metavar="FILE", help=_FILE_HELP)
-    fmt.add_argument("--check", action="store_true", help="change nothing, name files to change")
-    fmt.add_argument("--diff", action="store_true", help="change nothing, show the changes")
-
-    add("doctor", "say whether this machine can run queries")
-
-    explains = add("explain-error", "explain an error code, with an example")
-    explains.add_argument("code", metavar="CODE", help="for example SQ0402")
-    return parser
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -112,9 +126,31 @@ def _add_test(test: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_fmt(fmt: argparse.ArgumentParser) -> None:
+    fmt.add_argument("files", nargs="+", metavar="FILE", help=_FILE_HELP)
+    fmt.add_argument("--check", action="store_true", help="change nothing, name files to change")
+    fmt.add_argument("--diff", action="store_true", help="change nothing, show the changes")
+
+
+def _add_explain_error(explains: argparse.ArgumentParser) -> None:
+    explains.add_argument("code", metavar="CODE", help="for example SQ0402")
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "check": ("find all errors of programs, without starting Spark", _add_check),
+    "compile": ("write a program's plan, or a PySpark program that runs on its own", _add_compile),
+    "explain": ("show what the compiler makes of a program", _add_explain),
+    "run": ("run the queries of a program on Spark", _add_run),
+    "test": ("run the tests of programs, without Spark or on it too", _add_test),
+    "fmt": ("bring programs into the standard layout, in place", _add_fmt),
+    "doctor": ("say whether this machine can run queries", lambda _: None),
+    "explain-error": ("explain an error code, with an example", _add_explain_error),
+}
+
+
 def duration(text: str) -> float:
     """``20s``, ``5m``, ``1.5h``, ``300ms`` in seconds; a bare number is seconds."""
-    found = _DURATION.fullmatch(text.strip().lower())
+    found = re.fullmatch(_DURATION, text.strip().lower())
     if found is None:
         raise argparse.ArgumentTypeError(f"'{text}' is no length of time such as 20s, 5m or 1h")
     return float(found.group(1)) * _SECONDS[found.group(2) or "s"]

@@ -18,8 +18,9 @@ from streamq.runtime.output import OK, RUN_FAILED, USAGE, UsageError, print_erro
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one command and returns its exit code. ``argv``: the arguments, else the process's."""
-    parser = build_parser(COMMANDS)
-    args = parser.parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    parser = build_parser(COMMANDS, asked=given[0] if given else "")
+    args = parser.parse_args(given)
     if args.version:
         return commands.show_version()
     if args.command is None:

@@ -1,9 +1,10 @@
-"""Which columns a data file has: CSV header, first JSON lines, Parquet footer; without Spark."""
+"""Which columns a data file has: CSV header, first JSON lines, Parquet footer; without Spark.
+
+What reads a format is imported where a file has it: most programs have one.
+"""
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import islice
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from streamq.dsl.records import dataclass
-from streamq.runtime.parquet_footer import read_columns
 
 SAMPLE_LINES = 1_000
 """JSON lines looked at; a column that no line of a longer file shows may still come later."""
@@ -44,6 +44,8 @@ def columns_of(
     """
     match data_format:
         case "parquet":
+            from streamq.runtime.parquet_footer import read_columns
+
             columns = read_columns(file)
             return FileColumns(
                 tuple(c.name for c in columns),
@@ -69,6 +71,8 @@ def _open(file: Path, options: Mapping[str, str | int | float | bool]) -> IO[str
 def _csv_columns(
     file: Path, options: Mapping[str, str | int | float | bool]
 ) -> FileColumns | None:
+    import csv
+
     delimiter = str(options.get("delimiter") or ",")
     quote = str(options.get("quote") or '"')
     if len(delimiter) != 1 or len(quote) != 1:
@@ -100,6 +104,8 @@ def _json_columns(
 
 
 def _objects(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    import json
+
     for line in lines:
         try:
             row = json.loads(line)

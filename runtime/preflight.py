@@ -20,7 +20,6 @@ from streamq.compiler.ir.physical import (
 from streamq.dsl.diagnostics import Diagnostic, Severity, did_you_mean
 from streamq.runtime.datafiles import FileColumns, columns_of
 from streamq.runtime.paths import data_files, exists, is_remote, partition_columns, resolve
-from streamq.runtime.sink_log import has_log
 
 _FILES_LOOKED_AT = 20
 _PARTIAL = "only the first rows were looked at; where the column is absent, NULL is read"
@@ -50,6 +49,8 @@ def output_taken(query: PhysicalQuery, base_dir: str) -> Diagnostic | None:
     Spark keeps the batch numbers that a folder holds beside the files and silently skips batches
     that are already there, so such a run would write nothing.
     """
+    from streamq.runtime.sink_log import has_log
+
     path = _option(query.sink.options, "path")
     if query.sink.connector != "file" or not path or is_remote(path):
         return None

@@ -9,10 +9,9 @@ a variable (``T``, ``K``, ``V``); a trailing ``!`` asks for a constant, ``?`` ma
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import Enum
 
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 
 
 class Kind(Enum):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.ir.expr import Column
 from streamq.compiler.ir.logical import (
@@ -16,7 +14,7 @@ from streamq.compiler.ir.logical import (
 )
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Label, did_you_mean
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import Span
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import TypeVar
 
 from streamq.compiler.ir.expr import Expr, Literal
 from streamq.dsl.diagnostics import Abort, Diagnostic, DiagnosticSink, Label, Severity
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import Span
 from streamq.dsl.types import Atomic
 

@@ -29,7 +29,7 @@ from streamq.stdlib.connectors import (
 from streamq.stdlib.functions import lookup
 from streamq.stdlib.registry import ConnectorSpec
 
-_TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_TARGET = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"
 
 
 def declare_source(
@@ -260,7 +260,7 @@ def declare_function(node: ast.CreateFunction, catalog: Catalog, context: BindCo
             "SQ0205", f"`{node.name.text}` is a function of the language", node.name.span,
             help="choose another name",
         )
-    if not _TARGET.fullmatch(node.target):
+    if not re.fullmatch(_TARGET, node.target):
         context.error(
             "SQ0706", f"'{node.target}' does not name a Python function", node.span,
             help="write it as 'module:callable', for example 'my_functions:to_euro'",

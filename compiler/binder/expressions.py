@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 from streamq.compiler.binder.arithmetic import (
     COMPARISONS,
@@ -24,7 +23,7 @@ from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.logical import FunctionDecl
 from streamq.dsl import ast
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import Span
 from streamq.dsl.types import (
     BOOLEAN,

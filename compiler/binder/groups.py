@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from streamq.compiler.binder.context import BindContext, unknown
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr
 from streamq.compiler.ir.rewrite import is_window_field
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import Span
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
 
 from streamq.compiler.binder.catalog import Catalog, identity
 from streamq.compiler.binder.context import BindContext, is_unknown
@@ -15,7 +14,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.dsl import ast
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Abort, Diagnostic, Label, did_you_mean
-from streamq.dsl.records import dataclass, replace
+from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.types import BOOLEAN, Type, common_type, with_article
 from streamq.stdlib.functions import FUNCTIONS
 

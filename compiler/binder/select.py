@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 
 from streamq.compiler.binder.arithmetic import comparison_type
 from streamq.compiler.binder.context import (
@@ -27,7 +26,7 @@ from streamq.compiler.ir.expr import Column, Expr
 from streamq.compiler.ir.rewrite import is_window_field
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic, Label
-from streamq.dsl.records import dataclass, replace
+from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import NULL, TIMESTAMP
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field
 
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 
 
 def literal(text: str) -> str:

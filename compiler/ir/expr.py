@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
 
-from streamq.dsl.records import dataclass, replace
+from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.source import NO_SPAN, Span
 from streamq.dsl.types import BOOLEAN, Type
 from streamq.stdlib.registry import FunctionSpec

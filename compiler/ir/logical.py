@@ -6,14 +6,13 @@ A relation's window is an attribute of the relation: ``Window`` sets it, the ope
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import Enum
 from functools import cached_property
 
 from streamq.compiler.ir.expr import AggCall, Column, Expr
 from streamq.compiler.ir.goals import Goal
 from streamq.dsl.ast import R2S, JoinKind, Policy
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import NO_SPAN, Span
 from streamq.dsl.types import DOUBLE, Type
 

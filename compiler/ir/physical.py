@@ -7,10 +7,8 @@ Spark SQL text in which every name and string is already quoted.
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from streamq.compiler.ir.goals import Goal
-from streamq.dsl.records import dataclass, replace
+from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.source import NO_SPAN, Span
 
 OptionValue = str | int | float | bool

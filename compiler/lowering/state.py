@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.lowering.sql import SESSION, WINDOW, interval, quote
 from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.dsl.records import dataclass, replace
+from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.source import Span
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from time import perf_counter
 
 from streamq.compiler.ir.logical import LogicalPlan
@@ -11,7 +10,7 @@ from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.ir.verify import verify
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.recursion import deep_recursion
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 
 
 @dataclass

@@ -11,8 +11,6 @@ The shedder gives each row its weight ``w``, the number of rows that it stands f
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.build import call, cast, number, op, total
 from streamq.compiler.ir.expr import AggCall, Column, Expr, IsNull, Op, conjunction
@@ -21,7 +19,7 @@ from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
 from streamq.compiler.passes.place_shedders import WEIGHT
 from streamq.dsl import ast
-from streamq.dsl.records import dataclass, replace
+from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, Type
 from streamq.stdlib.estimate.confidence import deviations

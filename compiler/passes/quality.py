@@ -15,7 +15,6 @@ SOURCE_COVERAGE() and LATE() are numbers of the whole query, which the control r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.build import call, cast, number, op, total
@@ -25,7 +24,7 @@ from streamq.compiler.ir.goals import control_view
 from streamq.compiler.ir.rewrite import exprs_of, map_exprs, walk, with_inputs
 from streamq.compiler.passes.base import PassContext
 from streamq.compiler.passes.place_shedders import WEIGHT, stream_of
-from streamq.dsl.records import dataclass, replace
+from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.types import BIGINT, DOUBLE
 
 KEPT, ARRIVED = "__kept", "__arrived"

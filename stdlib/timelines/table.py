@@ -16,13 +16,12 @@ object (texts and None). A NULL number is 0 in its column.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, field
 
 Column = NDArray[Any]
 Table = dict[str, Column]

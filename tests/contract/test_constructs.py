@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streamq.dsl import lark_tables, tables
-from streamq.dsl.tables import load_tables
+from streamq.dsl import lark_tables
+from streamq.dsl.tables import load_tables, tables_of
 from tests.contract.constructs import (
     BOTH,
     NO_MEANING,
@@ -85,10 +85,7 @@ def test_a_window_that_is_new_in_the_grammar_needs_a_case(
         encoding="utf-8",
     )
     monkeypatch.setattr(lark_tables, "GRAMMAR", grammar)
-    stored = tmp_path / "tables.json"
-    stored.write_text(lark_tables.tables_text(lark_tables.make_tables()), encoding="utf-8")
-    monkeypatch.setattr(tables, "STORED", str(stored))
-    wider = load_tables.__wrapped__()
+    wider = tables_of(lark_tables.make_tables())
     assert not_shown(constructs(wider), KNOWN) == ["HOP length BY length"]
 
 

@@ -10,11 +10,11 @@ import pytest
 from streamq.dsl import ast
 from streamq.dsl.ast import R2S, Duration, Ident, JoinKind, Name, Number
 from streamq.dsl.diagnostics import CompileFailed, DiagnosticSink
-from streamq.dsl.lark_tables import make_tables, tables_text
+from streamq.dsl.lark_tables import STORED, make_tables, tables_text
 from streamq.dsl.parser import ACTIONS, parse_expression, parse_program, parse_type
 from streamq.dsl.printer import from_leaves
 from streamq.dsl.source import SourceFile
-from streamq.dsl.tables import STORED, load_tables
+from streamq.dsl.tables import load_tables
 from streamq.dsl.types import (
     BIGINT,
     BOOLEAN,
@@ -90,8 +90,8 @@ def ms(count: int) -> Duration:
 
 
 def test_stored_tables_are_those_of_the_grammar() -> None:
-    with open(STORED, encoding="utf-8") as file:
-        assert file.read() == tables_text(make_tables()), "run python -m streamq.dsl.lark_tables"
+    stored = STORED.read_text(encoding="utf-8")
+    assert stored == tables_text(make_tables()), "run python -m streamq.dsl.lark_tables"
 
 
 def test_every_rule_has_its_action_and_every_action_its_rule() -> None:

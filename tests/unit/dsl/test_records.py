@@ -7,7 +7,7 @@ import dataclasses
 import pickle
 from dataclasses import FrozenInstanceError, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -32,14 +32,14 @@ class Standard(StandardBase):
 class QuickBase:
     """A base."""
 
-    place: int = field(default=0, compare=False, repr=False)
+    place: int = records.field(default=0, compare=False, repr=False)
 
 
 @records.dataclass(frozen=True, slots=True)
 class Quick(QuickBase):
     name: str
     items: tuple[int, ...] = ()
-    made: tuple[int, ...] = field(default_factory=lambda: (1, 2))
+    made: tuple[int, ...] = records.field(default_factory=lambda: (1, 2))
 
 
 @records.dataclass(frozen=True, slots=True)
@@ -129,13 +129,13 @@ def test_without_slots() -> None:
         made.n = 4  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("dataclass", [dataclasses.dataclass, records.dataclass])
-def test_order(dataclass: Any) -> None:
-    @dataclass(frozen=True, order=True)
+@pytest.mark.parametrize("module", [dataclasses, records])
+def test_order(module: Any) -> None:
+    @module.dataclass(frozen=True, order=True)
     class Place:
         file: str
         start: int
-        note: str = field(default="", compare=False)
+        note: str = module.field(default="", compare=False)
 
     low, high = Place("a", 2, "z"), Place("a", 3, "a")
     assert low < high
@@ -148,7 +148,7 @@ def test_order(dataclass: Any) -> None:
         _ = low < ("a", 3)
 
 
-def test_what_is_not_frozen_is_left_to_the_standard_one() -> None:
+def test_what_is_not_frozen_and_what_checks_itself() -> None:
     @records.dataclass
     class Loose:
         n: int = 1
@@ -156,6 +156,8 @@ def test_what_is_not_frozen_is_left_to_the_standard_one() -> None:
     loose = Loose()
     loose.n = 2
     assert loose == Loose(2)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(loose)
 
     @records.dataclass(frozen=True)
     class Checked:
@@ -167,3 +169,21 @@ def test_what_is_not_frozen_is_left_to_the_standard_one() -> None:
 
     with pytest.raises(ValueError, match="negative"):
         Checked(-1)
+
+
+def test_constants_of_a_class_are_no_fields() -> None:
+    @records.dataclass(frozen=True, slots=True)
+    class Limited:
+        most: ClassVar[int] = 3
+        n: int = 1
+
+    assert [f.name for f in dataclasses.fields(Limited)] == ["n"]
+    assert (Limited.most, Limited()) == (3, Limited(1))
+
+
+def test_a_field_of_the_standard_module_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"Wrong\.n is a field of the standard module"):
+
+        @records.dataclass
+        class Wrong:
+            n: int = field(default=1)
