@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from streamq.compiler.driver import compile_program
 from streamq.compiler.explain.pyspark_source import to_pyspark
 from streamq.runtime.spark.java import find_java
+from streamq.runtime.spark.session import FAST_START, FAST_START_JVM_FLAGS
 from tests.support.streams import at, run_once, write_batches
 
 PROGRAM = """
@@ -54,9 +55,13 @@ def test_the_script_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -> 
 
 
 def run(script: Path, base: Path) -> None:
+    quick = " ".join(f"--conf {key}={str(value).lower()}" for key, value in FAST_START.items())
     environment = {
         **os.environ, "JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
+        # As the session of the tests: what the script sets itself holds all the same.
+        "PYSPARK_SUBMIT_ARGS": f"{quick} pyspark-shell",
+        "JDK_JAVA_OPTIONS": " ".join(FAST_START_JVM_FLAGS),
     }
     done = subprocess.run(
         [sys.executable, str(script), "--once", "--base", str(base)], cwd="/",
