@@ -71,9 +71,8 @@ def declare_source(
     catalog.sources[node.name.text.casefold()] = Source(decl, plan)
     if isinstance(node, ast.CreateStream):
         check_source_policies(node.policies, context)
-        check_policy_columns(
-            node.policies, (Readable(decl.name, plan.schema),), context, catalog.functions
-        )
+        readable = Readable(decl.name, plan.schema, plan.event_time)
+        check_policy_columns(node.policies, (readable,), context, catalog.functions)
 
 
 def _distinct_columns(

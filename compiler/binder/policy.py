@@ -10,6 +10,7 @@ from streamq.dsl.source import Span
 CRITICALITIES = (
     "extremely critical", "very critical", "moderately critical", "low critical", "not critical"
 )
+_RANKED = ast.ShedByUtility | ast.ShedOlder
 _SHED_NAMES = {"OLDER": "OLDER THAN", "BYUTILITY": "BY UTILITY"}
 _RECOVER_NAMES = {
     "SYNOPSIS": "FROM SYNOPSIS", "NEAREST": "FROM NEAREST", "DROPPED": "DROPPED INTO"
@@ -25,6 +26,11 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
                 for item in policy.items:
                     before = context.errors
                     _check_qos(item, context)
+                    if isinstance(item, ast.QosError) and not _estimates(policies):
+                        context.error(
+                            "SQ0602", "QOS ERROR without estimates, which are what has an error", item.span,
+                            help="add RECOVER ESTIMATE",
+                        )
                     if context.errors == before and not _is_run(item, policy, policies):
                         name = type(item).__name__.removeprefix("Qos").upper()
                         _refuse(context, f"QOS {name}", item.span)
@@ -152,10 +158,14 @@ def _check_goals(
     items = [i for p in policies if isinstance(p, ast.Qos) for i in p.items]
     latency = next((i for i in items if isinstance(i, ast.QosLatency)), None)
     goal = policy.goal
+    if isinstance(policy.method, _RANKED):
+        _check_estimate(policy, policies, context)
     match policy.method:
         case ast.ShedNone():
             pass
-        case ast.ShedRandom() | ast.ShedAuto() | ast.ShedFair():
+        case (
+            ast.ShedRandom() | ast.ShedAuto() | ast.ShedFair() | ast.ShedByUtility() | ast.ShedOlder()
+        ):
             if goal is not None and goal.unit == "KBPS":
                 _refuse(context, f"SHED {_name(policy.method)} TO CAPACITY", goal.span,
                         "say TO RATE n ROWS PER SECOND, or QOS LATENCY instead of a goal")
@@ -167,11 +177,28 @@ def _check_goals(
             elif goal is None and latency is None:
                 _refuse(context, f"SHED {_name(policy.method)} without a goal", policy.span,
                         "say how old results may be, QOS LATENCY 2 SECONDS, or RANDOM BY 20 PERCENT")
-            elif goal is not None and not isinstance(policy.method, ast.ShedRandom):
+            elif goal is not None and isinstance(policy.method, ast.ShedAuto | ast.ShedFair):
                 _refuse(context, f"SHED {_name(policy.method)} with a goal of its own", policy.span,
                         "use SHED RANDOM, or QOS LATENCY instead of a goal")
         case method:
             _refuse(context, f"SHED {_name(method)}", policy.span, "use SHED RANDOM")
+
+
+def _check_estimate(
+    policy: ast.Shed, policies: tuple[ast.Policy, ...], context: BindContext
+) -> None:
+    """Rows that have no chance to be kept are in no estimate."""
+    if _estimates(policies):
+        context.error(
+            "SQ0602", f"nothing can be estimated of rows that SHED {_name(policy.method)} never keeps",
+            policy.method.span, help="use SHED RANDOM, or remove RECOVER ESTIMATE",
+        )
+
+
+def _estimates(policies: tuple[ast.Policy, ...]) -> bool:
+    return any(
+        isinstance(p, ast.Recover) and isinstance(p.method, ast.RecoverEstimate) for p in policies
+    )
 
 
 def _name(method: ast.ShedMethod) -> str:
@@ -180,11 +207,22 @@ def _name(method: ast.ShedMethod) -> str:
 
 
 def _is_run(item: ast.QosItem, policy: ast.Qos, policies: tuple[ast.Policy, ...]) -> bool:
-    """What the run sees to: how old results are, how much of their input must be there, and what fair queries weigh."""
+    """What the run sees to: the age of results, the share of their input, what fair queries weigh, what rows are worth."""
     aged = any(isinstance(i, ast.QosLatency) for i in policy.items)
-    fair = any(isinstance(p, ast.Shed) and isinstance(p.method, ast.ShedFair) for p in policies)
-    kinds = (ast.QosLatency, ast.QosCompleteness, *((ast.QosWeight,) if fair else ()))
-    return isinstance(item, kinds) and aged
+    method = next((p.method for p in policies if isinstance(p, ast.Shed)), None)
+    match item:
+        case ast.QosLatency() | ast.QosCompleteness():
+            return aged
+        case ast.QosWeight():
+            return aged and isinstance(method, ast.ShedFair)
+        case ast.QosError():
+            return aged and _estimates(policies)
+        case ast.QosUtility():
+            return isinstance(method, ast.ShedByUtility) or (
+                aged and (method is None or isinstance(method, ast.ShedAuto)) and not _estimates(policies)
+            )
+        case _:
+            return False
 
 
 def _check_recover(policy: ast.Recover, context: BindContext) -> None:

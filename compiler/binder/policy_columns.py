@@ -8,6 +8,7 @@ from streamq.compiler.binder.context import BindContext, is_unknown
 from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.relations import reject_aggregates
 from streamq.compiler.binder.scope import Entry, Scope
+from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.logical import Field, FunctionDecl
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import did_you_mean
@@ -21,13 +22,18 @@ class Readable:
 
     name: str
     fields: tuple[Field, ...]
+    event_time: str | None = None
 
 
 def check_policy_columns(
     policies: tuple[ast.Policy, ...], streams: tuple[Readable, ...], context: BindContext,
     functions: Mapping[str, FunctionDecl],
-) -> None:
-    """Reports names in policies that are no columns of the streams, and a UTILITY that is no number."""
+) -> tuple[tuple[str, Expr], ...]:
+    """Reports names in policies that are no columns of the streams, and a UTILITY that is no number.
+
+    Gives the utility of a row for each stream, which must have all columns that it speaks of.
+    """
+    utilities: list[tuple[str, Expr]] = []
     entries = tuple(Entry(s.name, tuple((f.name, f) for f in s.fields)) for s in streams)
     scope = Scope(entries)
     for policy in policies:
@@ -36,11 +42,13 @@ def check_policy_columns(
         if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedRandom):
             for key in policy.method.keys:
                 _check_key(key, streams, context)
+        if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedOlder):
+            _check_age(policy.method, streams, context)
         if isinstance(policy, ast.Qos):
             for item in policy.items:
                 if isinstance(item, ast.QosUtility):
-                    binder = ExpressionBinder(scope, context, functions)
-                    _check_utility(item, binder, context)
+                    utilities += _utilities(item, streams, context, functions)
+    return tuple(utilities)
 
 
 def _named(policy: ast.Policy) -> tuple[ast.Name, ...]:
@@ -86,15 +94,35 @@ def _check_key(key: ast.Name, streams: tuple[Readable, ...], context: BindContex
             return
 
 
-def _check_utility(
-    item: ast.QosUtility, binder: ExpressionBinder, context: BindContext
+def _check_age(
+    method: ast.ShedOlder, streams: tuple[Readable, ...], context: BindContext
 ) -> None:
-    bound = binder.bind(item.utility)
-    if reject_aggregates(bound, "UTILITY", context) or is_unknown(bound):
-        return
-    if not is_numeric(bound.type):
+    """How old a row is its event time says."""
+    without = next((s for s in streams if s.event_time is None), None)
+    if without is not None:
         context.error(
-            "SQ0301", f"UTILITY must be a number, this is {with_article(bound.type)}", item.utility.span,
-            help="for example CASE WHEN kind = 'security' THEN 1 ELSE 0.25 END",
+            "SQ0602", f"rows of `{without.name}` have no event time, so none is older than another", method.span,
+            help="give the stream a WATERMARK FOR its time, or use SHED RANDOM",
         )
+
+
+def _utilities(
+    item: ast.QosUtility, streams: tuple[Readable, ...], context: BindContext,
+    functions: Mapping[str, FunctionDecl],
+) -> list[tuple[str, Expr]]:
+    """The utility over the columns of each stream; nothing from the first that it cannot be told of."""
+    found: list[tuple[str, Expr]] = []
+    for stream in streams:
+        scope = Scope((Entry(stream.name, tuple((f.name, f) for f in stream.fields)),))
+        bound = ExpressionBinder(scope, context, functions).bind(item.utility)
+        if reject_aggregates(bound, "UTILITY", context) or is_unknown(bound):
+            break
+        if not is_numeric(bound.type):
+            context.error(
+                "SQ0301", f"UTILITY must be a number, this is {with_article(bound.type)}", item.utility.span,
+                help="for example CASE WHEN kind = 'security' THEN 1 ELSE 0.25 END",
+            )
+            break
+        found.append((stream.name, bound))
+    return found
 

@@ -15,6 +15,7 @@ from streamq.compiler.binder.relations import Environment, view_plan
 from streamq.compiler.binder.select import bind_block
 from streamq.compiler.binder.settings import bind_setting
 from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.rewrite import check_size, walk
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic
@@ -121,13 +122,14 @@ def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQ
             help="it would give the same rows forever; read a stream, or join one with the table",
         )
         return None
+    utilities: tuple[tuple[str, Expr], ...] = ()
     if node.policies:
         streams = _streams_of(root, catalog)
-        check_policy_columns(node.policies, streams, context, catalog.functions)
+        utilities = check_policy_columns(node.policies, streams, context, catalog.functions)
     if sink is not None and node.sink is not None:
         check_output(root.schema, catalog.sinks[sink.casefold()], node.sink.span, context)
     return lg.LogicalQuery(
-        name=name, root=root, sink=sink, policies=node.policies,
+        name=name, root=root, sink=sink, policies=node.policies, utilities=utilities,
         origin=node.name.span if node.name is not None else node.query.span,
     )
 
@@ -138,7 +140,8 @@ def _streams_of(root: lg.Logical, catalog: Catalog) -> tuple[Readable, ...]:
         n.source.name for n in walk(root) if isinstance(n, lg.Scan) and not n.source.is_table
     )
     return tuple(
-        Readable(name, catalog.sources[name.casefold()].plan.schema) for name in names
+        Readable(name, plan.schema, plan.event_time)
+        for name, plan in ((name, catalog.sources[name.casefold()].plan) for name in names)
     )
 
 

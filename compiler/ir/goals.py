@@ -1,8 +1,9 @@
-"""How much a shedder lets through."""
+"""How much a shedder lets through, and what first."""
 
 from __future__ import annotations
 
 from streamq.compiler.ir.durations import show_ms
+from streamq.compiler.ir.expr import Expr
 from streamq.dsl.records import dataclass
 
 
@@ -12,11 +13,28 @@ def control_view(query: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Rank:
+    """What goes first: the rows for which the number ``utility`` is least, or those ``older_ms`` older than the newest."""
+
+    utility: Expr | None = None
+    older_ms: int | None = None
+
+    @property
+    def words(self) -> str:
+        """Which rows go first, as a part of a sentence."""
+        if self.older_ms is not None:
+            return f"those older than {show_ms(self.older_ms)} first"
+        return "those of least utility first"
+
+
+@dataclass(frozen=True, slots=True)
 class Goal:
     """One of: all rows but ``percent``; as many as results no older than ``latency_ms`` allow; ``rows_per_s``.
 
     ``least``: the share that is kept whatever that means for the goal, 0 to 1. ``fair_ms``: the source time window
     over which the coverages of all queries that have one are made level, in proportion to their ``weight``.
+    ``error``: how large the relative error of estimates may be at ``confidence``, which says how much has to be kept.
+    ``ranked``: which rows go depends on what is in them, so it has to be learned what is in all of them.
     """
 
     percent: float | None = None
@@ -25,6 +43,14 @@ class Goal:
     least: float = 0.0
     fair_ms: int | None = None
     weight: float = 1.0
+    ranked: bool = False
+    error: float | None = None
+    confidence: float = 0.95
+
+    @property
+    def steered(self) -> bool:
+        """Whether numbers follow from what the run sees; else the share is fixed, and all that there is to it."""
+        return self.percent is None or self.ranked
 
     @property
     def words(self) -> str:
@@ -35,5 +61,7 @@ class Goal:
             return f"the rows above {self.rows_per_s:,.0f} per second"
         assert self.latency_ms is not None
         least = f", at most {1 - self.least:.0%}" if self.least else ""
+        if self.error is not None:
+            least += f", with estimates right to {100 * self.error:g} %"
         fair = "" if self.fair_ms is None else ", and as fair queries give each other"
         return f"as many rows as results no older than {show_ms(self.latency_ms)} need{least}{fair}"

@@ -10,7 +10,7 @@ from enum import Enum
 from functools import cached_property
 
 from streamq.compiler.ir.expr import AggCall, Column, Expr
-from streamq.compiler.ir.goals import Goal
+from streamq.compiler.ir.goals import Goal, Rank
 from streamq.dsl.ast import R2S, JoinKind, Policy
 from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import NO_SPAN, Span
@@ -233,7 +233,9 @@ class Project(_OneInput):
 class Shed(_OneInput):
     """Some of the rows, as the policy of the query allows. ``keys``: the columns whose hash decides.
 
-    ``whole_keys``: they are those of BY KEY, so that rows of different streams stay or go together. ``weight``: a column that says for how many rows each stands, if there is one.
+    ``whole_keys``: they are those of BY KEY, so that rows of different streams stay or go together. ``weight``: a
+    column that says for how many rows each stands, if there is one. ``rank``: what goes first, where not all rows are
+    alike; the hash decides among those.
     """
 
     query: str
@@ -241,6 +243,7 @@ class Shed(_OneInput):
     goal: Goal
     whole_keys: bool = False
     weight: str = ""
+    rank: Rank | None = None
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:
@@ -456,12 +459,18 @@ class ToStream(_OneInput):
 
 @dataclass(frozen=True, kw_only=True)
 class LogicalQuery:
-    """A query of the program: its plan, where its rows go, and what was said about their worth."""
+    """A query of the program: its plan, where its rows go, and what was said about their worth.
+
+    ``utilities``: what QOS UTILITY says of a row, by the name of the stream that it is of. ``estimates``: the columns of
+    the result that are estimates, each with its bounds beside it.
+    """
 
     name: str
     root: Logical
     sink: str | None
     policies: tuple[Policy, ...]
+    utilities: tuple[tuple[str, Expr], ...] = ()
+    estimates: tuple[str, ...] = ()
     origin: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 

@@ -6,15 +6,18 @@ from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Column
+from streamq.compiler.ir.goals import Goal
 from streamq.compiler.ir.rewrite import is_window_field
 from streamq.compiler.lowering.changes import CHANGE, CHANGED_AT, lower_changes
 from streamq.compiler.lowering.rules import lower
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse, refuse_raw_session
 from streamq.compiler.passes.assign_watermarks import keeps_state
+from streamq.compiler.passes.estimate import confidence_of
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.types import STRING, TIMESTAMP
 from streamq.stdlib.connectors import find_connector
+from streamq.stdlib.estimate.confidence import deviations
 
 CONSOLE = ph.SinkSpec(name=None, connector="console")
 
@@ -55,7 +58,7 @@ def _lower_query(
     sink = _sink(query, sinks, update)
     names = tuple(f.name for f in query.root.schema)
     return ph.PhysicalQuery(
-        name=query.name, root=_final(below, names, context), mode="update" if update else "append",
+        name=query.name, root=_measured(query, _final(below, names, context), context), mode="update" if update else "append",
         sink=sink, columns=tuple((f.name, str(f.type)) for f in query.root.schema),
         keys=_keys(query) if update else (), stateful=keeps_state(query.root),
         controls=tuple(context.controls.values()), time_column=_time_column(query.root),
@@ -68,6 +71,11 @@ def _on_changes(
 ) -> ph.PhysicalQuery:
     """A query whose relations move: a stream of rows, or of the changes of its result."""
     below = lower_changes(query.root, context)
+    if _bounded(context) is not None:
+        raise refuse(
+            "QOS ERROR of a result that gains and loses rows cannot be run yet", query.root.origin,
+            "use a window with SLIDE or TUMBLE, or COMPLETENESS instead of ERROR", code="SQ0601",
+        )
     types = {f.name: str(f.type) for f in query.root.schema}
     extra = {CHANGE: str(STRING), CHANGED_AT: str(TIMESTAMP)}
     return ph.PhysicalQuery(
@@ -83,6 +91,28 @@ def _final(below: Lowered, names: tuple[str, ...], context: LowerContext) -> ph.
         return below.step
     items = tuple((n, quote(n)) for n in names)
     return ph.Select(below.step, items, id=f"{context.query}.result")
+
+
+def _bounded(context: LowerContext) -> Goal | None:
+    """The query's goal, where that bounds the error of estimates."""
+    goals = (control.goal for control in context.controls.values())
+    return next((g for g in goals if g is not None and g.error is not None), None)
+
+
+def _measured(query: lg.LogicalQuery, step: ph.Step, context: LowerContext) -> ph.Step:
+    """The result, with the error of its estimates observed where somebody steers by it: that of nine rows in ten."""
+    goal = _bounded(context)
+    if goal is None or not query.estimates:
+        return step
+    errors = []
+    for name in query.estimates:
+        value, low, high = (quote(name + end) for end in ("", "_lo", "_hi"))
+        errors.append(f"({high} - {low}) / 2 / nullif(abs(CAST({value} AS DOUBLE)), 0D)")
+    largest = errors[0] if len(errors) == 1 else f"greatest({', '.join(errors)})"
+    scale = deviations(goal.confidence) / deviations(confidence_of(query.policies))
+    counts = (("error", f"percentile_approx({scale!r}D * ({largest}), 0.9D)"),)
+    step_id = f"{context.query}.error"
+    return ph.Observe(step, f"{step_id}@{context.query}", counts, id=step_id)
 
 
 def _sink(

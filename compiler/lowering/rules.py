@@ -8,7 +8,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import COUNTED_MEASURES, AggCall, Column, Quality
 from streamq.compiler.ir.expr import walk as walk_expr
-from streamq.compiler.ir.rewrite import exprs_of
+from streamq.compiler.ir.rewrite import exprs_of, walk
 from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, two_level
 from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.moving import TIME
@@ -84,12 +84,18 @@ def _refuse_quality(node: lg.Logical) -> None:
         for part in walk_expr(expr):
             if isinstance(part, Quality) and not part.view:
                 # passes/quality.py answers all that can be answered.
-                told = part.function in COUNTED_MEASURES
                 raise refuse(
-                    f"{part.function}() cannot be told after DISTINCT, EXCEPT or INTERSECT" if told
-                    else f"{part.function}() is known only where QOS LATENCY, or a rate, steers the query",
-                    part.origin, "remove it to run the query", code="SQ0601",
+                    f"{part.function}() {_why_untold(node, part)}", part.origin,
+                    "remove it to run the query", code="SQ0601",
                 )
+
+
+def _why_untold(node: lg.Logical, part: Quality) -> str:
+    if part.function not in COUNTED_MEASURES:
+        return "is known only where QOS LATENCY, or a rate, steers the query"
+    if any(isinstance(n, lg.Shed) and n.rank is not None for n in walk(node)):
+        return "cannot be told where rows go by what is in them, as with BY UTILITY and OLDER THAN"
+    return "cannot be told after DISTINCT, EXCEPT or INTERSECT"
 
 
 def _project(node: lg.Project, context: LowerContext) -> Lowered:

@@ -6,12 +6,13 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.goals import control_view
 from streamq.compiler.ir.rewrite import walk
-from streamq.compiler.lowering.sql import quote, spark_type
+from streamq.compiler.lowering.sql import quote, spark_type, to_sql
 from streamq.compiler.lowering.state import LowerContext, Lowered
 
 CORRUPT = "__corrupt"
-KEEP = "__keep"
+KEEP, NUMBERS, RANK, SAMPLED = "__keep", "__numbers", "__rank", "__sampled"
 HASH_BITS = 20
+HASH_MASK = (1 << HASH_BITS) - 1
 HASH_SEED = 42
 
 
@@ -109,20 +110,25 @@ def _leaning(text: str, step: ph.ScanStream) -> str:
 def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
     """Keeps a row where a hash of its columns lies under the query's threshold.
 
-    The threshold is a number in the control relation, read once per micro-batch; the plan never changes.
+    The threshold is a number in the control relation, read once per micro-batch; the plan never changes. Where rows
+    have a rank, one above the number ``cut`` is kept, and the hash decides among those that have just that.
     """
     control = control_of(node, context)
-    hashed = ", ".join(quote(k) for k in node.keys)
-    mask = (1 << HASH_BITS) - 1
-    test = (
-        f"(xxhash64({hashed}, {HASH_SEED}) & {mask}L) "
-        f"< (SELECT first(threshold) FROM {quote(control.view)})"
-    )
+    hashed = f"xxhash64({', '.join(quote(k) for k in node.keys)}, {HASH_SEED})"
+    low = f"({hashed} & {HASH_MASK}L)"
     step_id = context.step_id(node, "shed")
-    marked = ph.Select(
-        below.step, (*below.passed(below.names), (KEEP, test)), id=step_id, origin=node.origin
-    )
     counts = (("arrived", "count(1)"), ("kept", f"count_if({quote(KEEP)})"))
+    if node.rank is None:
+        test = f"{low} < (SELECT first(threshold) FROM {quote(control.view)})"
+        marked = ph.Select(
+            below.step, (*below.passed(below.names), (KEEP, test)), id=step_id, origin=node.origin
+        )
+    else:
+        marked = _ranked(node, below, hashed, control, step_id)
+        counts += (("ranks", f"collect_list({quote(SAMPLED)})"),)
+        if node.rank.older_ms is not None:
+            assert node.input.event_time is not None
+            counts += (("newest", f"max(unix_micros({quote(node.input.event_time)}))"),)
     observed = ph.Observe(marked, f"{step_id}@{context.query}", counts, id=step_id,
                           origin=node.origin)
     kept = ph.Where(observed, quote(KEEP), id=step_id, origin=node.origin)
@@ -135,6 +141,36 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
     return below.over(plain, names)
 
 
+def _ranked(
+    node: lg.Shed, below: Lowered, hashed: str, control: ph.ControlRelation, step_id: str
+) -> ph.Select:
+    """The rows, whether each is kept, and the ranks of the few that are looked at to learn what there is."""
+    assert node.rank is not None
+    passed, numbers = below.passed(below.names), quote(NUMBERS)
+    read = f"(SELECT first(struct(threshold, cut, at, sample, newest)) FROM {quote(control.view)})"
+    step = ph.Select(below.step, (*passed, (NUMBERS, read)), id=step_id, origin=node.origin)
+    if node.rank.utility is not None:
+        worth = to_sql(node.rank.utility, frozenset(below.names))
+        rank = f"coalesce(nanvl(CAST({worth} AS DOUBLE), 0D), 0D)"
+    else:
+        time = quote(str(node.input.event_time))
+        rank = f"IF(unix_micros({time}) < {numbers}.newest - {node.rank.older_ms}000L, 0D, 1D)"
+    ranked = ph.Select(
+        step, (*passed, (NUMBERS, numbers), (RANK, rank)), id=step_id, origin=node.origin
+    )
+    own, low = quote(RANK), f"({hashed} & {HASH_MASK}L)"
+    keep = (
+        f"CASE WHEN {numbers}.cut IS NULL THEN {low} < {numbers}.threshold "
+        f"ELSE {own} > {numbers}.cut OR ({own} = {numbers}.cut AND {low} < {numbers}.at) END"
+    )
+    # Other bits of the hash, so that rows are looked at whether they are kept or not.
+    other = f"(shiftright({hashed}, {HASH_BITS}) & {HASH_MASK}L)"
+    sampled = f"IF({other} < {numbers}.sample, {own}, NULL)"
+    return ph.Select(
+        ranked, (*passed, (KEEP, keep), (SAMPLED, sampled)), id=step_id, origin=node.origin
+    )
+
+
 def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
     """The control relation of the query, made on first use."""
     if node.query not in context.controls:
@@ -142,6 +178,6 @@ def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
         keep = 1.0 - (goal.percent or 0.0) / 100.0
         context.controls[node.query] = ph.ControlRelation(
             view=control_view(node.query), query=node.query,
-            knobs=(ph.Knob("keep", keep, 0.0, 1.0),), goal=None if goal.percent is not None else goal,
+            knobs=(ph.Knob("keep", keep, 0.0, 1.0),), goal=goal if goal.steered else None,
         )
     return context.controls[node.query]

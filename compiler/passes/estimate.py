@@ -43,12 +43,19 @@ def _estimate(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     )
     if asked is None or not isinstance(asked.method, ast.RecoverEstimate):
         return query
-    work = _Work(query.name, asked.method.confidence or CONFIDENCE, asked.span, context)
+    work = _Work(query.name, confidence_of(query.policies), asked.span, context)
     found = work.rewrite(query.root)
     if not found.bounds:
         work.notice("nothing is estimated", "only COUNT, SUM and AVG of shed rows are")
     root = found.node if not found.weighted else without_weight(found.node)
-    return replace(query, root=root)
+    return replace(query, root=root, estimates=tuple(sorted(found.bounds)))
+
+
+def confidence_of(policies: tuple[ast.Policy, ...]) -> float:
+    """How often the bounds of the query's estimates are to hold."""
+    methods = (p.method for p in policies if isinstance(p, ast.Recover))
+    found = next((m.confidence for m in methods if isinstance(m, ast.RecoverEstimate)), None)
+    return found or CONFIDENCE
 
 
 @dataclass(frozen=True, slots=True)

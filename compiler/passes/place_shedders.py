@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import TypeVar
 
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.goals import Goal
+from streamq.compiler.ir.expr import Expr
+from streamq.compiler.ir.goals import Goal, Rank
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
@@ -39,17 +40,22 @@ def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How a query sheds: how much, and which: whole ``keys``, if any."""
+    """How a query sheds: how much, and which: whole ``keys``, if any.
+
+    ``ranked``: what is worth least first, by QOS UTILITY; with ``older_ms`` what is so much older than the newest.
+    """
 
     goal: Goal
     keys: tuple[str, ...]
     span: Span
+    ranked: bool = False
+    older_ms: int | None = None
 
 
 def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
     """How the query sheds; None where it keeps all rows."""
     latency, least = qos(policies, ast.QosLatency), qos(policies, ast.QosCompleteness)
-    weight = qos(policies, ast.QosWeight)
+    weight, error = qos(policies, ast.QosWeight), qos(policies, ast.QosError)
     shed = next((p for p in policies if isinstance(p, ast.Shed)), None)
     by_age = None
     if latency is not None:
@@ -57,21 +63,33 @@ def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
             latency_ms=latency.latency.ms, least=0.0 if least is None else least.least,
             weight=1.0 if weight is None else weight.weight,
         )
+        if error is not None:
+            by_age = replace(by_age, error=error.most, confidence=error.confidence or by_age.confidence)
+    own = None if shed is None or shed.goal is None else _own(shed.goal)
+    if shed is not None and (goal := own or by_age) is not None:
+        ranked = replace(goal, ranked=True)
+        match shed.method:
+            case ast.ShedRandom(keys=keys):
+                return Asked(goal, tuple(k.parts[-1].text for k in keys), shed.span)
+            case ast.ShedByUtility():
+                return Asked(ranked, (), shed.span, ranked=True)
+            case ast.ShedOlder(age=age):
+                return Asked(ranked, (), shed.span, ranked=True, older_ms=age.ms)
     match shed:
-        case ast.Shed(method=ast.ShedRandom(keys=keys), goal=goal):
-            names = tuple(k.parts[-1].text for k in keys)
-            if goal is not None:
-                fixed = goal.amount
-                made = Goal(percent=fixed) if goal.unit == "PERCENT" else Goal(rows_per_s=fixed)
-                return Asked(made, names, shed.span)
-            return None if by_age is None else Asked(by_age, names, shed.span)
         case ast.Shed(method=ast.ShedFair(window=window)) if by_age is not None:
             over = FAIR_WINDOW_MS if window is None else window.ms
             return Asked(replace(by_age, fair_ms=over), (), shed.span)
         case None | ast.Shed(method=ast.ShedAuto()) if by_age is not None and latency is not None:
+            if qos(policies, ast.QosUtility) is not None and not is_estimated(policies):
+                return Asked(replace(by_age, ranked=True), (), latency.span, ranked=True)
             return Asked(by_age, (), latency.span)
         case _:
             return None
+
+
+def _own(goal: ast.ShedGoal) -> Goal:
+    """A goal of the clause's own."""
+    return Goal(percent=goal.amount) if goal.unit == "PERCENT" else Goal(rows_per_s=goal.amount)
 
 
 Item = TypeVar("Item", bound=ast.QosItem)
@@ -94,7 +112,7 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     asked = asked_of(query.policies)
     if asked is None:
         return query
-    keys = asked.keys
+    keys, utilities = asked.keys, dict(query.utilities)
     sources: list[str] = []
     memo: dict[int, lg.Logical] = {}
 
@@ -108,14 +126,16 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
                 sources.append(stream)
                 columns = shed_columns(node.schema, keys)
                 done = lg.Shed(
-                    node, query.name, columns, asked.goal, bool(keys), owner=query.name, origin=asked.span,
+                    node, query.name, columns, asked.goal, bool(keys), rank=_rank(asked, utilities.get(stream)),
+                    owner=query.name, origin=asked.span,
                 )
             memo[id(node)] = done
         return done
 
     root = insert(query.root)
     names = " and ".join(f"`{s}`" for s in dict.fromkeys(sources))
-    by = f" by {', '.join(keys)}" if keys else ""
+    rank = _rank(asked, None)
+    by = f" by {', '.join(keys)}" if keys else "" if rank is None else f", {rank.words},"
     context.notices.append(PlanNotice(
         "shedder", query.name,
         f"drops {asked.goal.words} of {names}{by}, at the source",
@@ -124,6 +144,11 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     ))
     _warn_exact(query, sources, asked, context)
     return replace(query, root=root)
+
+
+def _rank(asked: Asked, utility: Expr | None) -> Rank | None:
+    """What goes first of a stream; None where all rows are alike."""
+    return Rank(utility, asked.older_ms) if asked.ranked else None
 
 
 def stream_of(node: lg.Logical) -> str | None:

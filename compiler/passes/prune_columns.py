@@ -46,7 +46,7 @@ def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
             return replace(node, input=_prune(node.input, need | {node.column}))
         case lg.Shed():
             weight = node.weight if node.weight in need else ""
-            wanted = (need | frozenset(node.keys)) - {node.weight}
+            wanted = (need | frozenset(node.keys) | _rank_needs(node)) - {node.weight}
             return replace(node, input=_prune(node.input, wanted), weight=weight)
         case lg.Window():
             return replace(node, input=_prune(node.input, need | _window_needs(node)))
@@ -108,6 +108,15 @@ def _session_needs(below: lg.Logical) -> frozenset[str]:
     """A session is made by the grouping above it, from the event time."""
     time = below.event_time
     return frozenset({time} if isinstance(below.window, lg.Session) and time is not None else ())
+
+
+def _rank_needs(node: lg.Shed) -> frozenset[str]:
+    """The columns that say what a row is worth, or how old it is."""
+    if node.rank is None:
+        return frozenset()
+    if node.rank.utility is not None:
+        return columns_of(node.rank.utility)
+    return frozenset() if node.input.event_time is None else frozenset({node.input.event_time})
 
 
 def _window_needs(node: lg.Window) -> frozenset[str]:

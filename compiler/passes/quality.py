@@ -105,6 +105,9 @@ class _Work:
 
     def _counted(self, node: lg.Logical) -> _Found:
         """With both columns, where its rows are a stream's and can have them."""
+        if isinstance(node, lg.Shed) and node.rank is not None:
+            # How many rows of a group were worth too little only the rows that are gone could say.
+            return self.rewrite(node, carry=False)
         if isinstance(node, lg.Shed):
             weighted = node if node.weight else replace(node, weight=WEIGHT)
             weight = Column(name=weighted.weight, type=DOUBLE, nullable=False)

@@ -7,12 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from streamq.runtime.control.decisions import Decided, DecisionLog
 from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import publish
+from streamq.runtime.control.looked import NOTHING, Looked
 from streamq.runtime.control.throttle import LEAST_KEEP, Throttle
 from streamq.runtime.metrics import QuerySample
+from streamq.stdlib.estimate.needed import share_for
 from streamq.stdlib.overload.batch_time import BatchTime
+from streamq.stdlib.overload.ranks import levels
 
 LEARNING = 0.3
 """What of the difference between counted and expected rows each micro-batch takes up."""
@@ -24,17 +30,26 @@ PATIENCE = 3
 """Micro-batches in a row whose goal is out of reach until that is told."""
 
 
+LOOKED_BACK = 8
+"""Micro-batches whose rows are taken for those to come."""
+
+
 @dataclass(slots=True)
 class Controller:
     """The controller of one query. ``checkpoint``: the query's folder.
 
-    ``window_s``: the source time window, over which coverage is told; ``recent``: the micro-batches in it.
+    ``window_s``: the source time window, over which coverage is told; ``recent``: the micro-batches in it. ``seen``: the
+    ranks of some rows of the latest micro-batches. ``error``: the largest that estimates may have; the share that it
+    takes is kept, and at least ``least``.
     """
 
     checkpoint: Path
     throttle: Throttle
     window_s: float = COVERAGE_S
+    least: float = LEAST_KEEP
+    error: float | None = None
     recent: deque[QuerySample] = field(default_factory=deque)
+    seen: deque[NDArray[np.float64]] = field(default_factory=lambda: deque(maxlen=LOOKED_BACK))
     _beyond: int = 0
     _told: set[str] = field(default_factory=set)
 
@@ -44,13 +59,23 @@ class Controller:
         with suppress(OSError):  # ``after`` tells
             publish(self.checkpoint / KNOBS, self.throttle)
 
-    def after(self, sample: QuerySample) -> tuple[str, ...]:
+    def after(self, sample: QuerySample, looked: Looked = NOTHING) -> tuple[str, ...]:
         """Learns from a micro-batch and publishes; gives what its user should know of, each once."""
         decided = DecisionLog(self.checkpoint / DECISIONS).find(sample.batch)
         self.throttle = replace(
             _learned(self.throttle, sample, decided), late=self.throttle.late + sample.late,
             coverage=self._coverage(sample),
         )
+        if looked.ranks:
+            self.seen.append(np.array(looked.ranks))
+            self.throttle = replace(self.throttle, ranks=levels(self.seen))
+        if looked.newest is not None:
+            newest = max(looked.newest, self.throttle.newest or 0)
+            self.throttle = replace(self.throttle, newest=float(newest))
+        if looked.error is not None and self.error is not None and 0 < self.throttle.coverage < 1:
+            needed = share_for(self.error, looked.error, self.throttle.coverage)
+            step = LEARNING * (needed - self.throttle.least)
+            self.throttle = replace(self.throttle, least=max(self.least, self.throttle.least + step))
         found: list[str] = []
         try:
             publish(self.checkpoint / KNOBS, self.throttle)
@@ -62,7 +87,7 @@ class Controller:
         if decided is not None:
             self._beyond = 0 if decided.decision.reachable else self._beyond + 1
         if self._beyond >= PATIENCE:
-            found.append(_out_of_reach(self.throttle))
+            found.append(_out_of_reach(self.throttle, self.error))
         new = tuple(text for text in found if text not in self._told)
         self._told.update(new)
         return new
@@ -86,8 +111,10 @@ def _learned(throttle: Throttle, sample: QuerySample, decided: Decided | None) -
     return replace(after, counted=after.counted + step * (ratio - after.counted))
 
 
-def _out_of_reach(throttle: Throttle) -> str:
+def _out_of_reach(throttle: Throttle, error: float | None) -> str:
     goal = f"results no older than {throttle.latency_ms / 1000:g} s"
+    if error is not None:
+        return f"{goal} are out of reach with estimates right to {100 * error:g} %: those are kept up"
     if throttle.least > LEAST_KEEP:
         return f"{goal} are out of reach with a completeness of {throttle.least:g}, which is kept up"
     return f"{goal} are out of reach: reading the rows takes longer, whatever is shed of them"

@@ -7,12 +7,15 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from streamq.runtime.control.throttle import Throttle
 from streamq.stdlib.overload.batch_time import Cost, CostModel
 
 _NUMBERS = ("latency_ms", "least", "counted", "most_kept")
 _COST = ("fixed", "read", "work")
+_OPTIONAL = ("share", "fixed_share", "newest")
+RANKS = "ranks"
 
 
 def publish(path: Path, throttle: Throttle) -> None:
@@ -26,21 +29,24 @@ def published(path: Path) -> Throttle | None:
     return None if found is None else from_numbers(found)
 
 
-def to_numbers(throttle: Throttle) -> dict[str, float]:
+def to_numbers(throttle: Throttle) -> dict[str, Any]:
     """What decisions need of it: not the micro-batches behind the cost."""
     model = throttle.model
-    found = {
+    found: dict[str, Any] = {
         "latency_ms": throttle.latency_ms, "least": throttle.least, "counted": throttle.counted,
         "most_kept": model.most_kept, "rows_per_s": throttle.rows_per_s, "coverage": throttle.coverage,
         "late": throttle.late,
     }
-    if throttle.share is not None:
-        found["share"] = throttle.share
+    for name in _OPTIONAL:
+        if (value := getattr(throttle, name)) is not None:
+            found[name] = value
+    if throttle.ranks:
+        found[RANKS] = list(throttle.ranks)
     cost = model.cost
     return found if cost is None else found | {name: getattr(cost, name) for name in _COST}
 
 
-def from_numbers(found: Mapping[str, float]) -> Throttle | None:
+def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
     """The same back; None where numbers are missing or out of range."""
     if any(name not in found for name in _NUMBERS):
         return None
@@ -49,30 +55,41 @@ def from_numbers(found: Mapping[str, float]) -> Throttle | None:
         return None
     numbers = [found[name] for name in _NUMBERS]
     rate = found.get("rows_per_s", 0.0)
-    share, coverage, late = found.get("share"), found.get("coverage", 1.0), found.get("late", 0.0)
-    if min(*numbers, *given, rate, share or 0.0, coverage, late) < 0:
+    share, fixed, newest = (found.get(name) for name in _OPTIONAL)
+    coverage, late = found.get("coverage", 1.0), found.get("late", 0.0)
+    if min(*numbers, *given, rate, share or 0.0, fixed or 0.0, coverage, late) < 0:
         return None
-    if max(found["least"], share or 0.0, coverage) > 1:
+    if max(found["least"], share or 0.0, fixed or 0.0, coverage) > 1:
         return None
-    if found["latency_ms"] == rate == 0:
+    if fixed is None and found["latency_ms"] == rate == 0:
         return None
     model = CostModel(Cost(*given) if given else None, (), int(found["most_kept"]))
-    return Throttle(found["latency_ms"], model, found["least"], found["counted"], rate, share, coverage, int(late))
+    return Throttle(
+        found["latency_ms"], model, found["least"], found["counted"], rate, share, coverage, int(late),
+        fixed, tuple(found.get(RANKS, ())), newest,
+    )
 
 
-def read_numbers(path: Path) -> dict[str, float] | None:
-    """The numbers of a JSON object in a file; None where there is none, or something else than numbers in it."""
+def read_numbers(path: Path) -> dict[str, Any] | None:
+    """The numbers of a JSON object in a file; None where there is none, or something else than numbers in it.
+
+    ``ranks`` alone is a list of them.
+    """
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return None
     if not isinstance(found, dict):
         return None
-    numbers = {
-        name: float(value) for name, value in found.items()
-        if isinstance(value, int | float) and math.isfinite(value)
-    }
-    return numbers if len(numbers) == len(found) else None
+    ranks = found.pop(RANKS, [])
+    if not isinstance(ranks, list) or not all(map(_is_number, (*ranks, *found.values()))):
+        return None
+    numbers: dict[str, Any] = {name: float(value) for name, value in found.items()}
+    return numbers | ({RANKS: [float(r) for r in ranks]} if ranks else {})
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def replace_file(path: Path, text: str) -> None:

@@ -39,6 +39,10 @@ LEAST_KEEP = 0.001
 """Where the goal cannot be reached so much is kept, so that there is something to measure and to show."""
 
 
+FIRST_LEAST = 0.5
+"""What is kept of a query with a bound on its error, before anything is known of that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Throttle:
     """What the controller publishes for the decisions to come.
@@ -47,7 +51,9 @@ class Throttle:
     a share that the query must keep; ``counted``: rows that were there for each that was expected, before the
     micro-batch was read. ``share``: what a fair query keeps of a usual micro-batch, level with the others; None: as
     much as its own goal allows. ``coverage``, ``late``: what is told of the query, the share of its sources' rows that
-    was kept in the last seconds, and how many rows were late so far.
+    was kept in the last seconds, and how many rows were late so far. ``fixed_share``: the share that is kept whatever comes,
+    in place of a goal. ``ranks``: what is in the rows, where some go first (``stdlib/overload/ranks.py``); ``newest``:
+    the latest event time seen, in microseconds since 1970.
     """
 
     latency_ms: float
@@ -58,12 +64,19 @@ class Throttle:
     share: float | None = None
     coverage: float = 1.0
     late: int = 0
+    fixed_share: float | None = None
+    ranks: tuple[float, ...] = ()
+    newest: float | None = None
 
 
 def first_throttle(goal: Goal) -> Throttle:
     """What holds for a goal before anything is known."""
     latency = 0.0 if goal.latency_ms is None else float(goal.latency_ms)
-    return Throttle(latency, least=max(goal.least, LEAST_KEEP), rows_per_s=goal.rows_per_s or 0.0)
+    least = max(goal.least, LEAST_KEEP if goal.error is None else FIRST_LEAST)
+    fixed = None if goal.percent is None else 1.0 - goal.percent / 100
+    return Throttle(
+        latency, least=least, rows_per_s=goal.rows_per_s or 0.0, fixed_share=fixed
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +99,8 @@ def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision)
     """
     if arrived <= 0:
         return before
+    if throttle.fixed_share is not None:
+        return Decision(throttle.fixed_share)
     if throttle.rows_per_s > 0:
         share = throttle.rows_per_s * max(waited_ms, 1.0) / 1000 / arrived
         return Decision(min(1.0, share), arrived / max(waited_ms, 1.0))

@@ -26,11 +26,12 @@ from pyspark.sql.types import StructType
 
 from streamq.runtime.control.forward import Forward
 from streamq.runtime.control.knobs import from_numbers
+from streamq.stdlib.overload.ranks import SAMPLE_ROWS, cut_of
 
 HASH_STEPS = 1 << 20
 """A row's hash is one of this many values; ``threshold`` says how many of them are kept."""
 
-Row = dict[str, float | int]
+Row = dict[str, float | int | None]
 
 KNOB_RANGES: dict[str, tuple[float, float]] = {"keep": (0.0, 1.0)}
 """Knob to (least, most)."""
@@ -45,7 +46,9 @@ class ControlSource(DataSource):
     ``rows_per_unit``, a JSON list with a number for each of its sources.
 
     Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash; ``coverage``,
-    the share of rows that was kept in the last seconds, and ``late``, how many rows were late so far.
+    the share of rows that was kept in the last seconds, and ``late``, how many rows were late so far. Where some rows go
+    first: ``cut``, the rank above which a row is kept (NULL: ranks do not matter), ``at``, how many of the hashes are
+    kept of those that have it, ``sample``, how many are looked at, and ``newest``, the latest event time so far.
     """
 
     @classmethod
@@ -53,7 +56,10 @@ class ControlSource(DataSource):
         return "streamq_control"
 
     def schema(self) -> str:
-        return "keep DOUBLE, threshold BIGINT, coverage DOUBLE, late BIGINT"
+        return (
+            "keep DOUBLE, threshold BIGINT, coverage DOUBLE, late BIGINT, "
+            "cut DOUBLE, at BIGINT, sample BIGINT, newest BIGINT"
+        )
 
     def reader(self, schema: StructType) -> ControlReader:
         if "throttle" in self.options:
@@ -91,7 +97,15 @@ def row_of_file(path: Path | None, defaults: Mapping[str, float]) -> Row:
 def row_of_decision(forward: Forward) -> Row:
     """The columns for what holds for the planned micro-batch."""
     decided = forward.decided()
-    return control_row(decided.decision.keep, decided.throttle.coverage, decided.throttle.late)
+    throttle, keep = decided.throttle, decided.decision.keep
+    row = control_row(keep, throttle.coverage, throttle.late)
+    cut = cut_of(throttle.ranks, keep)
+    if cut is not None:
+        row |= {"cut": cut.rank, "at": round(cut.at * HASH_STEPS)}
+    if throttle.newest is not None:
+        row["newest"] = int(throttle.newest)
+    looked_at = SAMPLE_ROWS / max(1.0, decided.arrived * throttle.counted)
+    return row | {"sample": round(min(1.0, looked_at) * HASH_STEPS)}
 
 
 def _now_ms() -> float:
@@ -100,7 +114,10 @@ def _now_ms() -> float:
 
 def control_row(keep: float, coverage: float, late: int = 0) -> Row:
     """The columns of the relation."""
-    return {"keep": keep, "threshold": round(keep * HASH_STEPS), "coverage": coverage, "late": late}
+    return {
+        "keep": keep, "threshold": round(keep * HASH_STEPS), "coverage": coverage, "late": late,
+        "cut": None, "at": 0, "sample": 0, "newest": None,
+    }
 
 
 def read_knobs(path: Path | None, defaults: Mapping[str, float]) -> dict[str, float]:

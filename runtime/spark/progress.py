@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from streamq.runtime.control.looked import Looked
 from streamq.runtime.metrics import QuerySample
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class ProgressReader:
     _last: tuple[int, str] | None = None
     _input_taken: float | None = None
 
-    def read(self) -> Iterator[QuerySample]:
-        """Samples of the batches done since the last call; idle triggers give none.
+    def read(self) -> Iterator[tuple[QuerySample, Looked]]:
+        """Samples of the batches done since the last call, and what was seen in their rows; idle triggers give none.
 
         Spark keeps the last hundred reports. Only new ones are turned into JSON: doing so for all
         of them four times a second costs more than a small batch.
@@ -45,7 +46,7 @@ class ProgressReader:
         for report in reversed(fresh):
             self._last = (report["batchId"], report["timestamp"])
             if "addBatch" in report["durationMs"]:
-                yield sample_of(self.name, report, self._input_taken)
+                yield sample_of(self.name, report, self._input_taken), looked_of(report)
                 self._input_taken = _seconds(report["timestamp"])
 
 
@@ -93,6 +94,15 @@ def _intake(report: Progress) -> tuple[int, int, int]:
         passed = sum(int(m["arrived"]) for m in shedders)
         return passed + malformed, passed - sum(int(m["kept"]) for m in shedders), malformed
     return int(report.get("numInputRows") or 0), 0, malformed
+
+
+def looked_of(report: Progress) -> Looked:
+    """What the query's ranked shedders saw, and the error of its estimates; other queries have neither."""
+    observed = (report.get("observedMetrics") or {}).values()
+    ranks = tuple(float(rank) for m in observed for rank in m.get("ranks") or ())
+    times = [int(m["newest"]) for m in observed if m.get("newest") is not None]
+    errors = [float(m["error"]) for m in observed if m.get("error") is not None]
+    return Looked(ranks, max(times, default=None), max(errors, default=None))
 
 
 def _rows_out(report: Progress) -> int:

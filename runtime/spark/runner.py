@@ -108,9 +108,9 @@ class _Run:
             self.diagnostics.append(_diagnostic(error, one.plan, self.functions))
 
     def _take_samples(self, one: _Running) -> None:
-        for sample in one.reader.read():
+        for sample, looked in one.reader.read():
             one.totals = one.totals.plus(sample)
-            for text in self.steering.after(sample):
+            for text in self.steering.after(sample, looked):
                 self.listener.notice(sample.query, text)
             self.listener.sample(sample, one.totals)
             rows = self.feed.take(one.plan, sample.batch, sample.rows_out)

@@ -68,8 +68,11 @@ def test_without_a_file_there_are_the_defaults(tmp_path: Path) -> None:
 
 
 def test_threshold_is_keep_in_steps_of_the_hash() -> None:
-    assert control_row(1.0, 0.5, 7) == {"keep": 1.0, "threshold": HASH_STEPS, "coverage": 0.5, "late": 7}
-    assert control_row(0.0, 1.0) == {"keep": 0.0, "threshold": 0, "coverage": 1.0, "late": 0}
+    unranked = {"cut": None, "at": 0, "sample": 0, "newest": None}
+    assert control_row(1.0, 0.5, 7) == {
+        "keep": 1.0, "threshold": HASH_STEPS, "coverage": 0.5, "late": 7, **unranked
+    }
+    assert control_row(0.0, 1.0) == {"keep": 0.0, "threshold": 0, "coverage": 1.0, "late": 0, **unranked}
     assert control_row(0.3, 1.0)["threshold"] == round(0.3 * 2**20)
 
 
