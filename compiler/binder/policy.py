@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from streamq.compiler.analysis.tumbling import tumbling_ms
 from streamq.compiler.binder.context import BindContext
+from streamq.compiler.ir import logical as lg
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import Span
@@ -180,8 +182,28 @@ def _check_goals(
             elif goal is not None and isinstance(policy.method, ast.ShedAuto | ast.ShedFair):
                 _refuse(context, f"SHED {_name(policy.method)} with a goal of its own", policy.span,
                         "use SHED RANDOM, or QOS LATENCY instead of a goal")
+        case ast.ShedWindows():
+            if goal is None or goal.unit != "PERCENT":
+                _refuse(context, "SHED WINDOWS with another goal than BY n PERCENT", policy.span,
+                        "how old results are whole windows cannot keep; say BY 20 PERCENT, or use SHED RANDOM")
+            elif _estimates(policies):
+                context.error(
+                    "SQ0602", "SHED WINDOWS leaves exact results, so there is nothing to estimate",
+                    policy.method.span, help="remove RECOVER ESTIMATE, or use SHED RANDOM",
+                )
         case method:
             _refuse(context, f"SHED {_name(method)}", policy.span, "use SHED RANDOM")
+
+
+def check_windows(
+    policies: tuple[ast.Policy, ...], root: lg.Logical, context: BindContext
+) -> None:
+    """Whole windows can go only where each row is in one."""
+    shed = next((p for p in policies if isinstance(p, ast.Shed)), None)
+    if shed is None or not isinstance(shed.method, ast.ShedWindows) or tumbling_ms(root) is not None:
+        return
+    _refuse(context, "SHED WINDOWS of other windows than TUMBLE, all of one length,", shed.span,
+            "use [TUMBLE …] windows, or SHED RANDOM")
 
 
 def _check_estimate(

@@ -8,7 +8,7 @@ from streamq.compiler.binder.catalog import Catalog
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.declarations import declare_function, declare_sink, declare_source
 from streamq.compiler.binder.outputs import check_output
-from streamq.compiler.binder.policy import check_policies
+from streamq.compiler.binder.policy import check_policies, check_windows
 from streamq.compiler.binder.policy_columns import Readable, check_policy_columns
 from streamq.compiler.binder.query import bind_query, bind_view, default_stream
 from streamq.compiler.binder.relations import Environment, view_plan
@@ -126,6 +126,7 @@ def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQ
     if node.policies:
         streams = _streams_of(root, catalog)
         utilities = check_policy_columns(node.policies, streams, context, catalog.functions)
+        check_windows(node.policies, root, context)
     if sink is not None and node.sink is not None:
         check_output(root.schema, catalog.sinks[sink.casefold()], node.sink.span, context)
     return lg.LogicalQuery(

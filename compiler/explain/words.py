@@ -130,6 +130,8 @@ def show_operator(node: lg.Logical) -> str:
             return "SELECT " + ", ".join(_named(n, e) for n, e in node.items)
         case lg.Shed():
             by = ", ".join(node.keys)
+            if node.window_ms is not None:
+                return f"SHED {node.goal.words}, by windows of {show_ms(node.window_ms)}"
             if node.rank is not None:
                 worth = "" if node.rank.utility is None else f" {show_expr(node.rank.utility)}"
                 return f"SHED {node.goal.words}, {node.rank.words}{worth}"

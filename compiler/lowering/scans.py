@@ -13,6 +13,8 @@ CORRUPT = "__corrupt"
 KEEP, NUMBERS, RANK, SAMPLED = "__keep", "__numbers", "__rank", "__sampled"
 HASH_BITS = 20
 HASH_MASK = (1 << HASH_BITS) - 1
+GOLDEN = 648_055
+"""2**20 over the golden ratio, as an odd number, so that all places are taken."""
 HASH_SEED = 42
 
 
@@ -115,7 +117,7 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
     """
     control = control_of(node, context)
     hashed = f"xxhash64({', '.join(quote(k) for k in node.keys)}, {HASH_SEED})"
-    low = f"({hashed} & {HASH_MASK}L)"
+    low = f"({hashed} & {HASH_MASK}L)" if node.window_ms is None else _place_of_window(node)
     step_id = context.step_id(node, "shed")
     counts = (("arrived", "count(1)"), ("kept", f"count_if({quote(KEEP)})"))
     if node.rank is None:
@@ -139,6 +141,17 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
         kept, (*below.passed(below.names), *weights), id=step_id, origin=node.origin
     )
     return below.over(plain, names)
+
+
+def _place_of_window(node: lg.Shed) -> str:
+    """A number below 2**20 for the window of a row, by which kept windows lie evenly among those that go.
+
+    Multiples of the golden ratio, without their whole part, are spread as evenly as can be, however many there are.
+    """
+    time = quote(str(node.input.event_time))
+    micros, length = f"unix_micros({time})", f"{node.window_ms}000L"
+    number = f"(({micros} - pmod({micros}, {length})) div {length})"
+    return f"pmod({number} * {GOLDEN}L, {1 << HASH_BITS}L)"
 
 
 def _ranked(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from streamq.compiler.analysis.tumbling import tumbling_ms
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.goals import Goal, Rank
@@ -43,6 +44,7 @@ class Asked:
     """How a query sheds: how much, and which: whole ``keys``, if any.
 
     ``ranked``: what is worth least first, by QOS UTILITY; with ``older_ms`` what is so much older than the newest.
+    ``windows``: all rows of a window or none.
     """
 
     goal: Goal
@@ -50,6 +52,7 @@ class Asked:
     span: Span
     ranked: bool = False
     older_ms: int | None = None
+    windows: bool = False
 
 
 def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
@@ -73,6 +76,8 @@ def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
                 return Asked(goal, tuple(k.parts[-1].text for k in keys), shed.span)
             case ast.ShedByUtility():
                 return Asked(ranked, (), shed.span, ranked=True)
+            case ast.ShedWindows():
+                return Asked(goal, (), shed.span, windows=True)
             case ast.ShedOlder(age=age):
                 return Asked(ranked, (), shed.span, ranked=True, older_ms=age.ms)
     match shed:
@@ -113,6 +118,7 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     if asked is None:
         return query
     keys, utilities = asked.keys, dict(query.utilities)
+    window_ms = tumbling_ms(query.root) if asked.windows else None
     sources: list[str] = []
     memo: dict[int, lg.Logical] = {}
 
@@ -127,7 +133,7 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
                 columns = shed_columns(node.schema, keys)
                 done = lg.Shed(
                     node, query.name, columns, asked.goal, bool(keys), rank=_rank(asked, utilities.get(stream)),
-                    owner=query.name, origin=asked.span,
+                    window_ms=window_ms, owner=query.name, origin=asked.span,
                 )
             memo[id(node)] = done
         return done
@@ -135,6 +141,8 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     root = insert(query.root)
     names = " and ".join(f"`{s}`" for s in dict.fromkeys(sources))
     rank = _rank(asked, None)
+    if asked.windows:
+        keys = ("whole windows",)
     by = f" by {', '.join(keys)}" if keys else "" if rank is None else f", {rank.words},"
     context.notices.append(PlanNotice(
         "shedder", query.name,
@@ -142,7 +150,8 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
         hint="every operator of the query lies above, so that is where a dropped row saves most",
         action="SHED NONE keeps all rows", span=asked.span,
     ))
-    _warn_exact(query, sources, asked, context)
+    if not asked.windows:
+        _warn_exact(query, sources, asked, context)
     return replace(query, root=root)
 
 

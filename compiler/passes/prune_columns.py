@@ -111,10 +111,10 @@ def _session_needs(below: lg.Logical) -> frozenset[str]:
 
 
 def _rank_needs(node: lg.Shed) -> frozenset[str]:
-    """The columns that say what a row is worth, or how old it is."""
-    if node.rank is None:
+    """The columns that say what a row is worth, how old it is, or in which window."""
+    if node.rank is None and node.window_ms is None:
         return frozenset()
-    if node.rank.utility is not None:
+    if node.rank is not None and node.rank.utility is not None:
         return columns_of(node.rank.utility)
     return frozenset() if node.input.event_time is None else frozenset({node.input.event_time})
 

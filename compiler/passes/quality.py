@@ -108,6 +108,9 @@ class _Work:
         if isinstance(node, lg.Shed) and node.rank is not None:
             # How many rows of a group were worth too little only the rows that are gone could say.
             return self.rewrite(node, carry=False)
+        if isinstance(node, lg.Shed) and node.window_ms is not None:
+            # Of a window that is there nothing is missing.
+            return _Found(_with(node, node.schema, ONE), True)
         if isinstance(node, lg.Shed):
             weighted = node if node.weight else replace(node, weight=WEIGHT)
             weight = Column(name=weighted.weight, type=DOUBLE, nullable=False)

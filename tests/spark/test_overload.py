@@ -209,6 +209,19 @@ def test_estimates_are_right_in_expectation_and_bounds_hold(spark: SparkSession,
     assert all((row["c"], row["kept"]) == (1.0, ROWS * FILES // GROUPS) for row in whole.values())
 
 
+def test_of_whole_windows_those_that_are_left_are_exact(spark: SparkSession, folder: Path) -> None:
+    """Ten windows of 5 seconds, of which evenly spread three go; more than one more or less cannot be."""
+    query = "SELECT g, COUNT(*) AS n, SUM(x) AS x, COMPLETENESS() AS c, WINDOW_END FROM s [TUMBLE 5 SECONDS] WHERE n >= 0 GROUP BY g"
+    whole = {(r["g"], r["WINDOW_END"]): r for r in run(spark, folder, query, source="ended").rows("q")}
+    report = run(spark, folder, f"{query} SHED WINDOWS BY 30 PERCENT", source="ended")
+    left = {(r["g"], r["WINDOW_END"]): r for r in report.rows("q")}
+    assert all(row == whole[key] for key, row in left.items())
+    assert len(whole) == 10 * GROUPS
+    assert 6 <= len(left) / GROUPS <= 8
+    lost = FILES * ROWS - sum(row["n"] for row in left.values())
+    assert 0 <= totals(report).shed - lost <= 1  # the row that ends the minute may go too
+
+
 def test_an_error_of_estimates_says_how_much_is_kept(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     """Of 8,000 rows half is kept at first, so a count is right to 1.96 * sqrt(8000) / 8000 = 2.19 %.
 
