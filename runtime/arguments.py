@@ -106,6 +106,10 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--report", action="append", default=[], type=report_path, metavar="PATH",
         help="write how the run went there, as a page (.html) or as data (.json); repeatable",
     )
+    run.add_argument(
+        "--metrics", type=listen_address, metavar="[HOST]:PORT",
+        help="answer Prometheus there; without a host only this machine can ask",
+    )
     shown = run.add_mutually_exclusive_group()
     shown.add_argument("-q", "--quiet", action="store_true", help="print results only")
     shown.add_argument("--json", action="store_true", help="print JSON lines")
@@ -164,6 +168,14 @@ def report_path(text: str) -> Path:
     if not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"there is no folder '{path.parent}' for '{text}'")
     return path
+
+
+def listen_address(text: str) -> tuple[str, int]:
+    """``:9108`` or ``0.0.0.0:9108``; without a host nobody but this machine can ask."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise argparse.ArgumentTypeError(f"'{text}' is no address such as :9108 or 0.0.0.0:9108")
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def positive(text: str) -> int:

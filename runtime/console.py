@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -50,6 +51,10 @@ class QueryView:
         while self._recent and self._recent[0].ended < sample.ended - RATE_SECONDS:
             self._recent.popleft()
 
+    def recent(self) -> tuple[int, int]:
+        """Rows that were kept and shed in the recent batches."""
+        return sum(s.kept for s in self._recent), sum(s.shed for s in self._recent)
+
     def rates(self) -> tuple[float, float]:
         """Rows in and rows out per second over the recent batches."""
         if not self._recent:
@@ -78,9 +83,9 @@ class _Views(SilentListener):
 class LiveListener(_Views):
     """A table that is redrawn in place; result rows scroll above it. Use as a context manager."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, goals_ms: Mapping[str, int] | None = None) -> None:
         super().__init__()
-        self._console = console
+        self._console, self._goals = console, goals_ms or {}
         self._live = Live(console=console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> LiveListener:
@@ -101,7 +106,7 @@ class LiveListener(_Views):
 
     def tick(self, seconds: float) -> None:
         note = Text(f"{seconds:.0f} s · Ctrl-C stops", style="dim")
-        self._live.update(Group(progress_table(self.views, self._console.width), note))
+        self._live.update(Group(progress_table(self.views, self._console.width, self._goals), note))
 
 
 class PlainListener(_Views):
@@ -222,15 +227,22 @@ def rows_table(rows: ResultRows) -> Group:
     return Group(Text(title, style="bold"), table)
 
 
-def progress_table(views: dict[str, QueryView], width: int = 100) -> Table:
+def progress_table(
+    views: dict[str, QueryView], width: int = 100, goals_ms: Mapping[str, int] | None = None
+) -> Table:
     """One line per query: what came in, what was kept, how fast, how old.
 
-    Malformed rows have a column where there are any; a narrow screen gets no dates.
+    Malformed rows have a column where there are any, as have the share that is kept (of the last micro-batch, and of
+    the last seconds) and the age that is asked for; a narrow screen gets no dates.
     """
+    goals = goals_ms or {}
     malformed = any(view.totals.malformed for view in views.values())
     table = _table()
     table.add_column("query", no_wrap=True)
     names = ["rows in", "kept", "shed", "in/s", "out/s", "batch", "age", "late"]
+    if goals:
+        names[3:3] = ["keep", "coverage"]
+        names.insert(names.index("age") + 1, "goal")
     for name in (*names, "malformed") if malformed else names:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("watermark", no_wrap=True)
@@ -243,6 +255,10 @@ def progress_table(views: dict[str, QueryView], width: int = 100) -> Table:
             _count(rate_out), _duration(latest.batch_ms) if latest else "",
             _duration(latest.result_age_ms) if latest else "", _count(totals.late),
         ]
+        if goals:
+            cells[3:3] = [_percent(latest.kept, latest.shed), _percent(*view.recent())] if latest else ["", ""]
+            goal = goals.get(name)
+            cells.insert(-1, "" if goal is None else _duration(goal))
         if malformed:
             cells.append(_count(totals.malformed))
         cells.append(watermark if width >= 100 else watermark.partition(" ")[2])
@@ -306,6 +322,10 @@ def _count(number: float) -> str:
     if number < 1_000_000:
         return f"{number / 1e3:.1f}k"
     return f"{number / 1e6:.2f}M" if number < 1e9 else f"{number / 1e9:.2f}G"
+
+
+def _percent(kept: int, shed: int) -> str:
+    return f"{kept / (kept + shed):.0%}" if kept + shed else ""
 
 
 def _duration(ms: int) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from streamq.runtime.arguments import Arguments
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
     from streamq.dsl.source import SourceMap
     from streamq.runtime.metrics import RunReport
     from streamq.runtime.programs import Loaded
+    from streamq.runtime.report.prometheus import Endpoint
     from streamq.runtime.report.record import Recorder
-    from streamq.runtime.run import RunOptions
+    from streamq.runtime.run import RunListener, RunOptions
 
 
 def run(args: Arguments) -> int:
@@ -42,21 +45,52 @@ def run(args: Arguments) -> int:
         queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows,
         log_file=args.log_file,
     )
-    recorder = Recorder()
-    report = _run(
-        plan, asked, program.sources, recorder, quiet=args.quiet, as_json=args.json
-    )
-    written = _write_reports(args.report, args.file, plan, recorder, report)
+    recorder, goals = Recorder(), _goals(plan)
+    with _endpoint(args.metrics, goals) as endpoint:
+        report = _run(
+            plan, asked, program.sources, (recorder, *endpoint), goals, quiet=args.quiet, as_json=args.json
+        )
+    written = _write_reports(args.report, args.file, goals, recorder, report)
     return RUN_FAILED if report.failed or not written else OK
 
 
+def _goals(plan: PhysicalPlan) -> dict[str, int]:
+    """How old results may be, in milliseconds, for the queries that say so."""
+    return {
+        c.query: c.goal.latency_ms for q in plan.queries for c in q.controls
+        if c.goal is not None and c.goal.latency_ms is not None
+    }
+
+
+@contextmanager
+def _endpoint(
+    address: tuple[str, int] | None, goals: Mapping[str, int]
+) -> Iterator[tuple[Endpoint, ...]]:
+    """What answers Prometheus while the run goes on, if it is asked for."""
+    if address is None:
+        yield ()
+        return
+    from streamq.runtime.report.prometheus import Endpoint
+
+    try:
+        endpoint = Endpoint(*address, goals)
+    except OSError as error:
+        host, port = address
+        raise UsageError(f"--metrics {host}:{port}: cannot listen there: {error.strerror}") from error
+    print_error(f"metrics are at {endpoint.address}")
+    try:
+        yield (endpoint,)
+    finally:
+        endpoint.close()
+
+
 def _run(
-    plan: PhysicalPlan, asked: RunOptions, sources: SourceMap, recorder: Recorder, *,
-    quiet: bool, as_json: bool,
+    plan: PhysicalPlan, asked: RunOptions, sources: SourceMap, others: tuple[RunListener, ...],
+    goals: Mapping[str, int], *, quiet: bool, as_json: bool,
 ) -> RunReport:
     """Runs the plan with the listener that the options ask for, and prints how it ended.
 
-    ``recorder`` hears of the run too.
+    ``others`` hear of the run too.
     """
     gc.enable()
     from streamq.runtime.console import (
@@ -78,10 +112,10 @@ def _run(
     elif quiet:
         listener = QuietListener(console)
     else:
-        listener = LiveListener(console) if console.is_terminal else PlainListener(console)
+        listener = LiveListener(console, goals) if console.is_terminal else PlainListener(console)
     try:
         with listener:
-            report = run_plan(plan, asked, Listeners((listener, recorder)))
+            report = run_plan(plan, asked, Listeners((listener, *others)))
     except KeyboardInterrupt:
         report = RunReport("signal", 0.0)
     if isinstance(listener, JsonListener):
@@ -94,7 +128,7 @@ def _run(
 
 
 def _write_reports(
-    paths: list[Path], program: str, plan: PhysicalPlan, recorder: Recorder, report: RunReport
+    paths: list[Path], program: str, goals: Mapping[str, int], recorder: Recorder, report: RunReport
 ) -> bool:
     """Writes how the run went to the files asked for; False where one of them could not be written."""
     if not paths:
@@ -103,10 +137,6 @@ def _write_reports(
 
     from streamq.runtime.report.page import page
 
-    goals = {
-        c.query: c.goal.latency_ms for q in plan.queries for c in q.controls
-        if c.goal is not None and c.goal.latency_ms is not None
-    }
     record = recorder.record(program, report, goals)
     written = True
     for path in paths:

@@ -199,6 +199,18 @@ def test_progress_and_summary_hold_the_numbers() -> None:
     )
 
 
+def test_goals_have_columns_of_their_own() -> None:
+    listener = PlainListener(Console(file=io.StringIO()))
+    listener.started(("hot", "cold"))
+    listener.sample(SAMPLE, QueryTotals("hot").plus(SAMPLE))
+    plain, steered = (drawn(progress_table(listener.views, goals_ms=g)) for g in ({}, {"hot": 2000}))
+    assert "goal" not in plain
+    head, _, hot, *_ = (line.split() for line in steered.strip().splitlines())
+    assert head[4:7] == ["keep", "coverage", "in/s"] or "keep" in head
+    assert hot.count("90%") == 2
+    assert "2.0" in hot
+
+
 def test_a_terminal_gets_rows_above_a_table_that_is_redrawn() -> None:
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=True, color_system=None)

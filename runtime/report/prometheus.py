@@ -1,0 +1,91 @@
+"""``streamq run --metrics :9108``: the counts of a run for Prometheus, at ``http://127.0.0.1:9108/metrics``.
+
+Names and units follow Prometheus's rules: counters end in ``_total``, times are in seconds; each has the label ``query``.
+Rows obey in = kept + shed + malformed; late rows are among the kept ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
+
+from streamq.runtime.metrics import QuerySample, QueryTotals
+from streamq.runtime.report.record import completeness
+from streamq.runtime.run import SilentListener
+
+_COUNTERS = {
+    "rows_in": "Rows that arrived.", "kept": "Rows that the query kept.", "shed": "Rows that were shed.",
+    "malformed": "Rows that could not be read.", "late": "Rows that came after the watermark.",
+    "rows_out": "Rows that went to the sink.",
+}
+_GAUGES = {
+    "batch_seconds": "How long the last micro-batch took.",
+    "result_age_seconds": "How long the oldest row of the last micro-batch may have waited for its result.",
+    "latency_goal_seconds": "How old results may be; absent where the query does not say.",
+    "kept_share": "The share of the last micro-batch's rows that was kept.",
+    "completeness": "The share of all rows so far that was kept and in time.",
+    "state_rows": "Rows of state.", "state_bytes": "Memory of the state.",
+}
+
+
+@dataclass
+class Endpoint(SilentListener):
+    """Answers requests from its making until ``close``. ``goals_ms``: how old results may be, by query.
+
+    Raises OSError where the address cannot be listened on.
+    """
+
+    host: str
+    port: int
+    goals_ms: Mapping[str, int]
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+
+    def __post_init__(self) -> None:
+        self._counters = {
+            name: Counter(f"streamq_{_spelled(name)}", text, ["query"], registry=self.registry)
+            for name, text in _COUNTERS.items()
+        }
+        self._batches = Counter("streamq_batches", "Micro-batches.", ["query"], registry=self.registry)
+        self._gauges = {
+            name: Gauge(f"streamq_{name}", text, ["query"], registry=self.registry)
+            for name, text in _GAUGES.items()
+        }
+        self._server, self._thread = start_http_server(self.port, self.host, self.registry)
+
+    @property
+    def address(self) -> str:
+        """Where it listens; the port is a free one where 0 was asked for."""
+        host, port = self._server.server_address[:2]
+        return f"http://{host!s}:{port}/metrics"
+
+    def started(self, queries: tuple[str, ...]) -> None:
+        for query in queries:
+            for counter in (*self._counters.values(), self._batches):
+                counter.labels(query)
+            if (goal := self.goals_ms.get(query)) is not None:
+                self._gauges["latency_goal_seconds"].labels(query).set(goal / 1000)
+
+    def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
+        for name, counter in self._counters.items():
+            counter.labels(sample.query).inc(getattr(sample, name))
+        self._batches.labels(sample.query).inc()
+        arrived = sample.kept + sample.shed
+        values = {
+            "batch_seconds": sample.batch_ms / 1000, "result_age_seconds": sample.result_age_ms / 1000,
+            "kept_share": sample.kept / arrived if arrived else 1.0, "completeness": completeness(totals),
+            "state_rows": sample.state_rows, "state_bytes": sample.state_bytes,
+        }
+        for name, value in values.items():
+            self._gauges[name].labels(sample.query).set(value)
+
+    def close(self) -> None:
+        """Stops answering."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _spelled(name: str) -> str:
+    return name if name.startswith("rows_") else f"rows_{name}"
