@@ -170,5 +170,5 @@ def _options(connector: str, options: tuple[tuple[str, ph.OptionValue], ...]) ->
     for key, value in options:
         option = None if spec is None else spec.option(key)
         secret = option is not None and option.secret
-        shown.append(f"{key} = {'***' if secret else value}")
+        shown.append(f"{key} = {HIDDEN if secret else redacted(str(value))}")
     return ", ".join(shown)
