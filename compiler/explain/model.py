@@ -13,6 +13,7 @@ from streamq.compiler.ir.graph import PlanGraph, build_graph
 from streamq.compiler.notices import PlanNotice
 from streamq.dsl.records import dataclass
 from streamq.stdlib.connectors import find_connector
+from streamq.stdlib.secrets import HIDDEN, redacted
 
 STAGES = ("logical", "annotated", "physical", "spark")
 FORMATS = ("text", "json", "mermaid")

@@ -51,7 +51,7 @@ def stream_path(path):
     """Spark follows folders and patterns, not single files: a file becomes a pattern of one."""
     if not os.path.isfile(path):
         return path
-    escaped = re.sub(r"([\\{{}}\[\]*?])", r"\\\1", path)
+    escaped = re.sub(r"([\\\\{{}}\\[\\]*?])", r"\\\\\\1", path)
     place = max(i for i, ch in enumerate(escaped) if ch.isalnum())
     return f"{{escaped[:place]}}[{{escaped[place]}}]{{escaped[place + 1:]}}"
 
@@ -155,10 +155,10 @@ def _query(query: ph.PhysicalQuery, function: str, plan: ph.PhysicalPlan) -> str
                    f".createOrReplaceTempView({_quoted(control.view)})")
     for source in _used_functions(query, plan):
         module, _, attribute = source.target.partition(":")
-        function = script.variable("function")
-        script.add(f"from {module} import {attribute} as {function}")
+        udf = script.variable("udf")
+        script.add(f"from {module} import {attribute} as {udf}")
         script.add(f"spark.udf.register({literal(source.name)}, "
-                   f"F.arrow_udf({function}, {literal(source.return_type)}))")
+                   f"F.arrow_udf({udf}, {literal(source.return_type)}))")
     root = _step(query.root, script)
     script.add(f"writer = {root}.writeStream.queryName({literal(query.name)})")
     script.add(f"writer = writer.outputMode({literal(query.mode)}).trigger(**trigger)")

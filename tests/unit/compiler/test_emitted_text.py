@@ -70,7 +70,7 @@ def test_names_of_any_kind_are_quoted() -> None:
     ast.parse(text)
     assert '.withWatermark("`t.s`",' in text
     assert '.createOrReplaceTempView("`streamq_control_my query`")' in text
-    assert "from m import spark as function" in text
+    assert "from m import spark as udf" in text
 
 
 @pytest.mark.parametrize("name", ["plain.json", "a[1]{b}*?.json", "1.csv", "_x.json"])
