@@ -62,7 +62,7 @@ class _Includer:
             if self.read_text is None:
                 raise OSError("no folder to read it from")
             text = self.read_text(path)
-        except (OSError, UnicodeDecodeError) as wrong:
+        except (OSError, ValueError) as wrong:
             reason = getattr(wrong, "strerror", None) or str(wrong)
             return self._fail("SQ0001", f"'{node.path}' cannot be read", node.span,
                               "check the path; it is relative to this file", reason)

@@ -52,6 +52,7 @@ else:
             for base in plain.__mro__[:0:-1]:
                 fields.update(base.__dict__.get("__record_fields__", ()))
             fields.update(own)
+            _check_order(plain, fields)
             made = _slotted(plain, own) if slots else plain
             _complete(made, fields, frozen=frozen)
             if order:
@@ -73,6 +74,8 @@ def _own_fields(cls: type, kw_only: bool) -> dict[str, _Field]:
             raise TypeError(
                 f"{cls.__qualname__}.{name} is a field of the standard module: take ours"
             )
+        if type(made).__hash__ is None:
+            raise ValueError(f"{cls.__qualname__}.{name} would be shared by all: give a default_factory")
         if not isinstance(made, _Field):
             made = _Field(made, _MISSING, compare=True, shown=True)
         elif made.default is _MISSING:
@@ -82,6 +85,18 @@ def _own_fields(cls: type, kw_only: bool) -> dict[str, _Field]:
         made.name, made.type, made.kw_only = name, kind, kw_only
         found[name] = made
     return found
+
+
+def _check_order(cls: type, fields: dict[str, _Field]) -> None:
+    """Fields without a default cannot come after one that has one."""
+    last = ""
+    for f in fields.values():
+        if f.kw_only:
+            continue
+        if f.default is not _MISSING or f.factory is not _MISSING:
+            last = f.name
+        elif last:
+            raise TypeError(f"{cls.__qualname__}.{f.name} has no default and comes after {last}, which has one")
 
 
 def _slotted(cls: type, own: dict[str, _Field]) -> type:
@@ -123,17 +138,20 @@ def _complete(cls: Any, fields: dict[str, _Field], *, frozen: bool) -> None:
 
     cls.__record_fields__ = fields
     cls.__dataclass_fields__ = _StandardFields(cls, fields)
-    positional = tuple(f.name for f in fields.values() if not f.kw_only)
-    type.__setattr__(cls, "__match_args__", positional)
-    cls.__init__ = _lazy_initializer(cls, fields)
-    cls.__eq__, cls.__repr__ = equals, shown_as
-    if not frozen:
-        cls.__hash__ = None
-        return
-    cls.__hash__ = hashed
-    cls.__setattr__, cls.__delattr__ = _no_assignment, _no_deletion
-    if "__slots__" in cls.__dict__:
-        cls.__getstate__, cls.__setstate__ = get_state, set_state
+    made: dict[str, Any] = {
+        "__match_args__": tuple(f.name for f in fields.values() if not f.kw_only),
+        "__init__": _lazy_initializer(cls, fields), "__eq__": equals, "__repr__": shown_as,
+        "__hash__": hashed if frozen else None,
+    }
+    if frozen:
+        made |= {"__setattr__": _no_assignment, "__delattr__": _no_deletion}
+        if any("__slots__" in base.__dict__ for base in cls.__mro__[:-1]):
+            made |= {"__getstate__": get_state, "__setstate__": set_state}
+    own = cls.__dict__
+    for name, value in made.items():
+        # What the class has of its own stays, as in the standard.
+        if name not in own or own[name] is None:
+            type.__setattr__(cls, name, value)
 
 
 def _order(cls: Any, fields: dict[str, _Field]) -> None:
@@ -196,7 +214,7 @@ def _lazy_initializer(cls: Any, fields: dict[str, _Field]) -> Any:
 
 
 def _initializer(fields: tuple[_Field, ...], checks: bool) -> Any:
-    """``__init__``: required fields, then those with defaults, then the keyword-only ones."""
+    """``__init__``: the fields in their order, then the keyword-only ones."""
     scope: dict[str, Any] = {"_set": object.__setattr__, "_missing": _MISSING}
     plain = [_parameter(f, scope) for f in fields if not f.kw_only]
     named = [_parameter(f, scope) for f in fields if f.kw_only]

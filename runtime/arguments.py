@@ -94,14 +94,14 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--query", action="append", default=[], metavar="NAME", help="only this one; repeatable"
     )
     run.add_argument(
-        "--checkpoint", type=Path, metavar="DIR", help="keep the place there; a restart goes on"
+        "--checkpoint", type=writable_folder, metavar="DIR", help="keep the place there; a restart goes on"
     )
     run.add_argument("--rows", type=positive, metavar="N", help="rows shown of each batch")
     run.add_argument(
         "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
         help="a setting, as SET in the program; repeatable",
     )
-    run.add_argument("--log-file", type=Path, metavar="PATH", help="write Spark's own log there")
+    run.add_argument("--log-file", type=file_to_write, metavar="PATH", help="write Spark's own log there")
     run.add_argument(
         "--report", action="append", default=[], type=report_path, metavar="PATH",
         help="write how the run went there, as a page (.html) or as data (.json); repeatable",
@@ -158,6 +158,29 @@ def duration(text: str) -> float:
     if found is None:
         raise argparse.ArgumentTypeError(f"'{text}' is no length of time such as 20s, 5m or 1h")
     return float(found.group(1)) * _SECONDS[found.group(2) or "s"]
+
+
+def writable_folder(text: str) -> Path:
+    """A folder that is there, or can be made."""
+    path = existing = Path(text).absolute()
+    while not os.path.exists(existing):
+        existing = existing.parent
+    if not os.path.isdir(existing):
+        raise argparse.ArgumentTypeError(f"'{existing}' is no folder")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise argparse.ArgumentTypeError(f"'{existing}' cannot be written to")
+    return path
+
+
+def file_to_write(text: str) -> Path:
+    """A file, there or not, in a folder that is there."""
+    path = Path(text).absolute()
+    place = path if os.path.exists(path) else path.parent
+    if os.path.isdir(path) or not os.path.isdir(path.parent):
+        raise argparse.ArgumentTypeError(f"'{text}' is no file in a folder that is there")
+    if not os.access(place, os.W_OK):
+        raise argparse.ArgumentTypeError(f"'{text}' cannot be written")
+    return path
 
 
 def report_path(text: str) -> Path:

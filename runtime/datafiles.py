@@ -5,7 +5,7 @@ What reads a format is imported where a file has it: most programs have one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,9 @@ SAMPLE_LINES = 1_000
 
 _MODULES = {".gz": "gzip", ".bz2": "bz2"}
 _PACKED = frozenset({".zst", ".lz4", ".snappy", ".deflate", ".xz", ".zip"})
+
+
+Options = Mapping[str, str | int | float | bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,11 @@ class FileColumns:
     nanosecond: frozenset[str] = frozenset()
 
 
-def columns_of(
-    file: Path, data_format: str, options: Mapping[str, str | int | float | bool]
-) -> FileColumns | None:
+def columns_of(file: Path, data_format: str, options: Options) -> FileColumns | None:
     """The columns of a file, or None where it is empty or packed in a way Python does not read.
 
     ``options`` are the connector's (``header``, ``delimiter``, ``quote``, ``encoding``,
-    ``multi_line``). OSError and ValueError say why a file could not be read.
+    ``multi_line``, ``comment``). OSError and ValueError say why a file could not be read.
     """
     match data_format:
         case "parquet":
@@ -54,31 +55,43 @@ def columns_of(
         case _ if file.suffix in _PACKED:
             return None
         case "csv":
-            return _csv_columns(file, options)
+            return _of_text(_csv_columns, file, options)
         case "json":
-            return _json_columns(file, options)
+            return _of_text(_json_columns, file, options)
         case _:
             return None
 
 
-def _open(file: Path, options: Mapping[str, str | int | float | bool]) -> IO[str]:
+def _of_text(
+    read: Callable[[Path, Options], FileColumns | None], file: Path, options: Options
+) -> FileColumns | None:
+    """What a reader finds; ValueError for a character set that there is not, and for broken text or packing."""
+    import csv
+    import zlib
+
+    try:
+        return read(file, options)
+    except (LookupError, RecursionError, EOFError, csv.Error, zlib.error) as error:
+        raise ValueError(str(error)) from error
+
+
+def _open(file: Path, options: Options) -> IO[str]:
     opener = import_module(_MODULES.get(file.suffix, "io")).open
     encoding = str(options.get("encoding") or "utf-8-sig")
     stream: IO[str] = opener(file, "rt", encoding=encoding, errors="replace", newline="")
     return stream
 
 
-def _csv_columns(
-    file: Path, options: Mapping[str, str | int | float | bool]
-) -> FileColumns | None:
+def _csv_columns(file: Path, options: Options) -> FileColumns | None:
     import csv
 
     delimiter = str(options.get("delimiter") or ",")
-    quote = str(options.get("quote") or '"')
+    quote, comment = str(options.get("quote") or '"'), str(options.get("comment") or "")
     if len(delimiter) != 1 or len(quote) != 1:
         return None
     with _open(file, options) as stream:
-        first = next((row for row in csv.reader(stream, delimiter=delimiter, quotechar=quote)
+        lines = (line for line in stream if not comment or not line.startswith(comment))
+        first = next((row for row in csv.reader(lines, delimiter=delimiter, quotechar=quote)
                       if row), None)
     if first is None:
         return None
@@ -87,9 +100,7 @@ def _csv_columns(
     return FileColumns(width=len(first))
 
 
-def _json_columns(
-    file: Path, options: Mapping[str, str | int | float | bool]
-) -> FileColumns | None:
+def _json_columns(file: Path, options: Options) -> FileColumns | None:
     """All keys of the first lines in order of appearance; lines that are no objects are skipped."""
     if options.get("multi_line"):
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from streamq.dsl.diagnostics import Diagnostic, DiagnosticSink
 from streamq.dsl.formatter import format_source
-from streamq.dsl.source import SourceMap
+from streamq.dsl.source import SourceMap, Span
 from streamq.runtime.programs import STDIN, read_source
 
 
@@ -56,7 +56,15 @@ def format_file(name: str, *, write: bool) -> Formatted:
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
     formatted = Formatted(name, source.text, text, sources)
     if write and formatted.changed and name != STDIN:
-        _replace(Path(name), text)
+        try:
+            _replace(Path(name), text)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            wrong = Diagnostic(
+                "SQ0001", f"`{name}` cannot be written: {reason}", Span(name, 0, 0),
+                help="`--diff` shows what would change",
+            )
+            return Formatted(name, source.text, source.text, sources, (wrong,), failed=True)
     return formatted
 
 

@@ -22,7 +22,8 @@ def resolve(base_dir: str, path: str) -> str:
         path = "/" + path.removeprefix("file:").lstrip("/")
     elif is_remote(path):
         return path
-    return os.path.normpath(Path(base_dir or ".").absolute() / Path(path).expanduser())
+    # A ``~`` that stands for nobody's folder is a name like another.
+    return os.path.normpath(Path(base_dir or ".").absolute() / os.path.expanduser(path))
 
 
 def is_remote(path: str) -> bool:
@@ -32,7 +33,8 @@ def is_remote(path: str) -> bool:
 
 def exists(path: str) -> bool:
     """True where the resolved path, or at least one match of its glob, exists."""
-    return Path(path).exists() or (has_magic(path) and bool(glob(path)))
+    # Unlike those of Path, these functions say False of a name that is too long, or in a closed folder.
+    return os.path.exists(path) or (has_magic(path) and bool(glob(path)))
 
 
 def spark_path(path: str) -> str:
@@ -41,7 +43,7 @@ def spark_path(path: str) -> str:
     A stream over one plain file is refused by Spark (its base path must be a folder), one over a
     glob is not: the last letter or digit of the file's name becomes a character class of one.
     """
-    if is_remote(path) or not Path(path).is_file():
+    if is_remote(path) or not os.path.isfile(path):
         return path
     escaped = re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
     place = max(i for i, ch in enumerate(escaped) if ch.isalnum())
@@ -58,7 +60,7 @@ def data_files(
     """
     given = options or {}
     pattern, recursive = str(given.get("glob") or "*"), bool(given.get("recursive"))
-    roots = [Path(path)] if Path(path).exists() else [Path(p) for p in sorted(glob(path))]
+    roots = [Path(path)] if os.path.exists(path) else [Path(p) for p in sorted(glob(path))]
     for root in roots:
         if root.is_file():
             yield root

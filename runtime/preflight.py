@@ -79,7 +79,10 @@ def _check_scan(scan: ScanStream | ScanTable, base_dir: str) -> Iterator[Diagnos
 
 def _missing_path(scan: ScanStream | ScanTable, written: str, path: str) -> Diagnostic:
     parent = Path(path).parent
-    siblings = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
+    try:
+        siblings = [entry.name for entry in parent.iterdir()]
+    except OSError:
+        siblings = []
     kind = "stream" if isinstance(scan, ScanStream) else "table"
     hint = did_you_mean(Path(path).name, siblings)
     return Diagnostic(
@@ -101,10 +104,15 @@ def _check_columns(
     names: dict[str, None] = {}
     width: int | None = None
     whole, looked = True, 0
-    for file in islice(data_files(path, options), _FILES_LOOKED_AT):
+    try:
+        files = tuple(islice(data_files(path, options), _FILES_LOOKED_AT))
+    except OSError as error:
+        yield _unreadable(scan, Path(str(error.filename or path)), data_format, error)
+        return
+    for file in files:
         try:
             columns = columns_of(file, data_format, options)
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError) as error:
             yield _unreadable(scan, file, data_format, error)
             return
         if columns is None:
@@ -183,9 +191,9 @@ def _check_sinks(plan: PhysicalPlan) -> Iterator[Diagnostic]:
 
 def _check_writable(sink: SinkSpec, written: str, target: str) -> Iterator[Diagnostic]:
     existing = Path(target)
-    while not existing.exists():
+    while not os.path.exists(existing):
         existing = existing.parent
-    if not existing.is_dir():
+    if not os.path.isdir(existing):
         reason = f"`{existing}` is a file"
     elif not os.access(existing, os.W_OK | os.X_OK):
         reason = f"no permission to write in `{existing}`"

@@ -61,7 +61,10 @@ def load_program(name: str, *, look_at_files: bool = True) -> Loaded:
     folder = Path() if name == STDIN else Path(name).parent
 
     def read_text(path: str) -> str:
-        return (folder / path).read_text(encoding="utf-8-sig")
+        file = folder / path
+        if not file.resolve().is_relative_to(folder.resolve()):
+            raise OSError("it is a link that leads out of the program's folder")
+        return file.read_text(encoding="utf-8-sig")
 
     result = compile_program(source, CompileOptions(base_dir=str(folder)), read_text)
     found = result.diagnostics

@@ -37,7 +37,11 @@ def remove_unfinished(folder: Path, since: float) -> int:
     """
     if not has_log(folder):
         return 0
-    counted = files_that_count(folder)
+    try:
+        counted = files_that_count(folder)
+    except (OSError, ValueError, KeyError, TypeError):
+        # A log that cannot be read does not say that a file does not count.
+        return 0
     removed = 0
     for file in folder.rglob("part-*"):
         if file.name in counted or not _PART.fullmatch(file.name):

@@ -9,7 +9,11 @@ from streamq.dsl import ast
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.stdlib.options import Problem, read_value
 
-BANNED = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
+BANNED = (
+    "spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive",
+    "spark.sql.mapKeyDedupPolicy", "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.streaming.multipleWatermarkPolicy",
+)
 """Spark settings on which the meaning of programs rests."""
 
 

@@ -13,6 +13,7 @@ from streamq.compiler.ir.graph import PlanGraph, build_graph
 from streamq.compiler.notices import PlanNotice
 from streamq.dsl.records import dataclass
 from streamq.stdlib.connectors import find_connector
+from streamq.stdlib.secrets import HIDDEN, redacted
 
 STAGES = ("logical", "annotated", "physical", "spark")
 FORMATS = ("text", "json", "mermaid")
@@ -170,5 +171,5 @@ def _options(connector: str, options: tuple[tuple[str, ph.OptionValue], ...]) ->
     for key, value in options:
         option = None if spec is None else spec.option(key)
         secret = option is not None and option.secret
-        shown.append(f"{key} = {'***' if secret else value}")
+        shown.append(f"{key} = {HIDDEN if secret else redacted(str(value))}")
     return ", ".join(shown)

@@ -1,17 +1,21 @@
 """The physical plan as a PySpark program that runs on its own.
 
 The program needs nothing but pyspark for ``file`` and ``rate`` sources, and StreamQ for the ``nexmark`` source and for
-relations that move. Secrets are not written into it: they
-are read from environment variables. A fixed shedding share is a one-row view, as in a run.
+relations that move. Secrets are not written into it: they are read from environment variables. A fixed shedding share
+is a one-row view, as in a run. What a run finds out by looking at files is not in it: columns of a CSV header in another
+order than declared, and Parquet timestamps of nanoseconds.
 """
 
 from __future__ import annotations
+
+import re
 
 from streamq.compiler.explain.script import Script, literal
 from streamq.compiler.ir import physical as ph
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.connectors import EVENT_TIME, find_connector
+from streamq.stdlib.secrets import is_secret, redacted
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",
@@ -35,7 +39,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import tempfile
+from urllib.parse import quote
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -45,8 +51,9 @@ def stream_path(path):
     """Spark follows folders and patterns, not single files: a file becomes a pattern of one."""
     if not os.path.isfile(path):
         return path
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f"[{{name[0]}}]{{name[1:]}}")
+    escaped = re.sub(r"([\\\\{{}}\\[\\]*?])", r"\\\\\\1", path)
+    place = max(i for i, ch in enumerate(escaped) if ch.isalnum())
+    return f"{{escaped[:place]}}[{{escaped[place]}}]{{escaped[place + 1:]}}"
 
 
 '''
@@ -69,7 +76,8 @@ def main() -> None:
     trigger = {{"availableNow": True}} if options.once else {{"processingTime": {interval}}}
     running = []
     for name, start in QUERIES.items():
-        running.append(start(spark, os.path.join(checkpoint, name), trigger))
+        folder = quote(name, safe="").replace(".", "%2E")
+        running.append(start(spark, os.path.join(checkpoint, folder), trigger))
     for query in running:
         query.awaitTermination()
 
@@ -96,7 +104,10 @@ def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
     settings = {**SETTINGS, **_state_store(plan), **_settings(plan)}
     parts = [HEADER.format(name=name.replace('"', "'"))]
     parts.append("SETTINGS = {\n")
-    parts += [f"    {literal(k)}: {literal(v)},\n" for k, v in settings.items()]
+    parts += [
+        f"    {literal(k)}: {_from_environment(k) if is_secret(k) else literal(v)},\n"
+        for k, v in settings.items()
+    ]
     parts.append("}\n")
     functions: list[str] = []
     for i, query in enumerate(plan.queries):
@@ -115,6 +126,11 @@ def _state_store(plan: ph.PhysicalPlan) -> dict[str, str]:
     """The state store that operators over changes need."""
     steps = (step for query in plan.queries for step in ph.walk(query.root))
     return dict(ROCKSDB) if any(isinstance(step, ph.Stateful) for step in steps) else {}
+
+
+def _from_environment(name: str) -> str:
+    """Where the program finds a value that is not written into it."""
+    return f"os.environ[{literal(re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_'))}]"
 
 
 def _settings(plan: ph.PhysicalPlan) -> dict[str, str]:
@@ -136,12 +152,13 @@ def _query(query: ph.PhysicalQuery, function: str, plan: ph.PhysicalPlan) -> str
             for k in control.knobs
         )
         script.add(f"spark.sql({literal('SELECT ' + knobs)})"
-                   f".createOrReplaceTempView({literal(control.view)})")
+                   f".createOrReplaceTempView({_quoted(control.view)})")
     for source in _used_functions(query, plan):
         module, _, attribute = source.target.partition(":")
-        script.add(f"from {module} import {attribute}")
+        udf = script.variable("udf")
+        script.add(f"from {module} import {attribute} as {udf}")
         script.add(f"spark.udf.register({literal(source.name)}, "
-                   f"F.arrow_udf({attribute}, {literal(source.return_type)}))")
+                   f"F.arrow_udf({udf}, {literal(source.return_type)}))")
     root = _step(query.root, script)
     script.add(f"writer = {root}.writeStream.queryName({literal(query.name)})")
     script.add(f"writer = writer.outputMode({literal(query.mode)}).trigger(**trigger)")
@@ -167,12 +184,18 @@ def _sink(sink: ph.SinkSpec) -> list[str]:
             c.strip() for c in str(options.get("partition_by") or "").split(",") if c.strip()
         ]
         lines += [f"writer = writer.partitionBy({', '.join(map(literal, columns))})"] * bool(columns)
-        path = literal(str(options["path"]))
+        path = _path(str(sink.name), options)
         lines += _option_lines("writer", sink.connector, options)
         return [*lines, f"return writer.start(os.path.abspath({path}))"]
     kind = {"memory": "memory", "noop": "noop"}.get(sink.connector, "console")
     shown = ['writer = writer.option("truncate", "false")'] if kind == "console" else []
     return [f"writer = writer.format({literal(kind)})", *shown, "return writer.start()"]
+
+
+def _path(owner: str, options: dict[str, ph.OptionValue]) -> str:
+    """The path; one with a password in it comes from the environment."""
+    path = str(options["path"])
+    return literal(path) if redacted(path) == path else _from_environment(f"{owner} path")
 
 
 def _option_lines(
@@ -189,7 +212,7 @@ def _option_lines(
             continue
         unit, size = _UNITS.get(key, ("", 1))
         if secret:
-            shown = f'os.environ["{key.upper()}"]'
+            shown = _from_environment(key)
         elif isinstance(value, bool):
             shown = literal(str(value).lower())
         else:
@@ -236,7 +259,7 @@ def _call(step: ph.Step) -> str:
             return f".observe({literal(step.name)},\n{_columns(step.metrics)}    )"
         case ph.WithWatermark():
             delay = literal(f"{step.delay_ms} milliseconds")
-            return f".withWatermark({literal(step.column)}, {delay})"
+            return f".withWatermark({_quoted(step.column)}, {delay})"
         case ph.AssignWindow():
             length, slide = f"{step.range_ms} milliseconds", f"{step.slide_ms} milliseconds"
             return (
@@ -295,7 +318,7 @@ def _scan(step: ph.ScanStream | ph.ScanTable, script: Script) -> str:
             _file_reader(step, name, corrupt, script)
     for line in _option_lines(name, step.connector, options):
         script.add(line)
-    path = literal(str(options["path"])) if "path" in options else ""
+    path = _path(step.id, options) if "path" in options else ""
     frame = script.frame(f"{name}.load({f'stream_path({path})' if stream and path else path})")
     if step.connector != "rate":
         return frame

@@ -94,7 +94,7 @@ def _drop_malformed(
     good = [f"NOT ({' OR '.join(missing)})"] if missing else []
     if corrupt:
         text = quote(CORRUPT)
-        marker = f"coalesce({text}, {marker if missing else _leaning(text, step)})"
+        marker = f"IF({' OR '.join(missing)}, '', {text})" if missing else f"coalesce({text}, {_leaning(text, step)})"
         good.insert(0, f"{text} IS NULL")
     counts = (("malformed", f"count({marker})"),)
     observed = ph.Observe(

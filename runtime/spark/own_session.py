@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -35,17 +35,24 @@ def own_session(
             raise Abort(
                 Diagnostic("SQ0802", str(missing), NO_SPAN, help=missing.help, notes=missing.seen)
             ) from missing
-        except PySparkException as error:
+        except (PySparkException, Py4JError) as error:
+            reason = _reason(error) or last_line(output)
             raise Abort(
-                Diagnostic(
-                    "SQ0801", "Spark did not start", NO_SPAN, notes=(last_line(output),), help=help
-                )
+                Diagnostic("SQ0801", "Spark did not start", NO_SPAN, notes=(reason,), help=help)
             ) from error
     silence_accumulators()
     try:
         yield spark
     finally:
         _stop(spark)
+
+
+def _reason(error: Exception) -> str:
+    """What Java says of it, without the places in its code; empty where it says nothing."""
+    if not isinstance(error, Py4JJavaError):
+        return ""
+    message = str(error.java_exception.getMessage() or "").strip()
+    return message.splitlines()[0] if message else ""
 
 
 def is_alive(spark: SparkSession) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import BinaryIO
 from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 
 _STREAMS = (1, 2)
+_EXCEPTION = re.compile(r'^(Exception in thread "[^"]*" )?([\w$]+\.)+[\w$]+: ')
 
 
 @contextmanager
@@ -40,10 +42,11 @@ def children_write_to(path: Path | None) -> Iterator[BinaryIO]:
 
 
 def last_line(target: BinaryIO) -> str:
-    """The last line that says something, for a message about a start that failed."""
+    """The last line that says something, for a message about a start that failed: no place in Java's code."""
     target.seek(0)
-    lines = target.read().decode("utf-8", "replace").splitlines()
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    lines = (line.strip() for line in reversed(target.read().decode("utf-8", "replace").splitlines()))
+    said = next((line for line in lines if line and not line.startswith(("at ", "... "))), "")
+    return _EXCEPTION.sub("", said)
 
 
 def silence_accumulators() -> None:

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from streamq.compiler.ir.physical import PhysicalPlan, PhysicalQuery
 from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.source import NO_SPAN
 from streamq.runtime import checkpoint
 from streamq.runtime.control.steering import Steering
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
@@ -32,6 +33,9 @@ from streamq.runtime.spark.functions import register_functions
 from streamq.runtime.spark.own_session import own_session
 from streamq.runtime.spark.progress import ProgressReader
 from streamq.runtime.spark.sinks import RowFeed, SinkContext, start_query
+
+GONE = (Py4JError, ConnectionRefusedError, ConnectionResetError)
+"""What calls raise when the Java process has ended."""
 
 POLL_SECONDS = 0.2
 WARM_UP_SECONDS = 120.0
@@ -90,10 +94,23 @@ class _Run:
     def finish(self) -> None:
         """Stops what still runs and takes in the last reports."""
         self.feed.stopping.set()
-        for one in self.running:
-            one.handle.stop()
-        for one in self.running:
-            self._take_samples(one)
+        try:
+            for one in self.running:
+                one.handle.stop()
+            for one in self.running:
+                self._take_samples(one)
+        except GONE as error:
+            # What it knew last is lost with it.
+            self.lost(error)
+
+    def lost(self, error: BaseException) -> None:
+        """Takes down that Spark does not answer any more, where nobody asked it to stop."""
+        if not self.diagnostics and not self.stop.is_set():
+            self.diagnostics.append(Diagnostic(
+                "SQ0801", "Spark ended in the middle of the run", NO_SPAN,
+                help="`--log-file` keeps all that it says; a process that takes too much memory is killed by the system",
+                notes=(type(error).__name__,),
+            ))
 
     def _follow(self, one: _Running) -> None:
         if one.done:
@@ -182,10 +199,12 @@ def run_plan(
                 ended_by = run.watch(began)
         except KeyboardInterrupt:
             ended_by = "signal"
+        except GONE as error:
+            run.lost(error)
         finally:
             run.finish()
         return RunReport(
-            ended_by, time.monotonic() - began, tuple(one.totals for one in run.running),
+            "failed" if run.diagnostics else ended_by, time.monotonic() - began, tuple(one.totals for one in run.running),
             tuple(run.diagnostics), {name: tuple(rows) for name, rows in run.memory.items()},
             tuple(one.plan.name for one in run.running if not one.done),
         )
@@ -242,7 +261,13 @@ def _start_all(
     context = EmitContext(spark, plan.base_dir, run.options.memory_dir)
     for query in queries:
         directory = _directory(root, query)
-        started = checkpoint.record(query, directory)
+        try:
+            started = checkpoint.record(query, directory)
+        except OSError as error:
+            raise Abort(Diagnostic(
+                "SQ0805", f"checkpoint `{directory}` cannot be written: {(error.strerror or str(error)).lower()}",
+                query.origin, help="choose a folder that you may write to with `--checkpoint`",
+            )) from error
         goal = next((c.goal for c in query.controls if c.goal is not None), None)
         if goal is not None:
             run.steering.add(query.name, goal, directory)

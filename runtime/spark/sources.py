@@ -107,14 +107,11 @@ def _first_file(
     """The columns of the first file; None where no file is there yet or it says nothing."""
     if is_remote(path) or data_format == "json":
         return None
-    for file in islice(data_files(path, options), 5):
-        try:
-            found = columns_of(file, data_format, options)
-        except (OSError, ValueError, EOFError):
-            return None
-        if found is not None:
-            return found
-    return None
+    try:
+        found = (columns_of(file, data_format, options) for file in islice(data_files(path, options), 5))
+        return next((columns for columns in found if columns is not None), None)
+    except (OSError, ValueError):
+        return None
 
 
 def _in_file_order(schema: tuple[Named, ...], header: tuple[str, ...]) -> tuple[Named, ...]:

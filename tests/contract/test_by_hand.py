@@ -119,7 +119,9 @@ def on_spark(spark: SparkSession, folders: dict[str, Path]) -> Callable[[str], R
     return rows
 
 
-KNOWN_FAULT = pytest.mark.xfail(reason="a known fault of the lowering; see the case", strict=True)
+KNOWN_FAULT = pytest.mark.xfail(
+    reason="a known fault of the lowering; see the case", strict=True, raises=AssertionError
+)
 
 
 @pytest.mark.parametrize(

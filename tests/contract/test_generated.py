@@ -26,7 +26,7 @@ EXAMPLES = int(os.environ.get("STREAMQ_GENERATED_PROGRAMS", "100"))
 PART = 10
 """Programs of one test; each test draws its own, always the same."""
 
-MIXED = 4 if EXAMPLES > 100 else 10
+MIXED = 10
 """One of so many parts draws from all kinds of queries; those that run on changes take several times as long."""
 
 CLOSED = LAST_SECOND - 5

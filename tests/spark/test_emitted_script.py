@@ -48,10 +48,10 @@ def test_the_script_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -> 
     for name in ("per_window", "named", "copied"):
         found = written(tmp_path / "out" / name)
         assert len(found) == len(expected[name].rows) > 0
-        if name != "per_window":
-            assert sorted(map(repr, (tuple(r.values()) for r in found))) == sorted(
-                map(repr, expected[name].rows)
-            )
+        # The end of a window, which comes last, is a text in the file.
+        columns = 3 if name == "per_window" else None
+        rows_found = [tuple(r.values())[:columns] for r in found]
+        assert sorted(map(repr, rows_found)) == sorted(repr(row[:columns]) for row in expected[name].rows)
 
 
 def run(script: Path, base: Path) -> None:

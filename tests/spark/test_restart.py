@@ -214,6 +214,32 @@ def test_json_lines_of_a_whole_run(
     assert {q["query"]: q["rows_in"] for q in summary["queries"]}["totals"] == FILES * ROWS
 
 
+def test_a_run_whose_java_is_killed_says_so(
+    folder: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    run = start()
+    wait_until(lambda: committed(folder, "out") >= 1, "the first batch")
+    for child in children(run.pid):
+        os.kill(child, signal.SIGKILL)
+    output = finish(run)
+    assert run.returncode == 3, output
+    assert "error[SQ0801]: Spark ended in the middle of the run" in output
+    assert "Traceback" not in output
+    assert "internal error" not in output
+
+
+@pytest.mark.parametrize("setting", ["spark.driver.memory=200m", "spark.master=bogus"])
+def test_a_setting_with_which_spark_does_not_start(
+    folder: Path, start: Callable[..., subprocess.Popen[str]], setting: str
+) -> None:
+    run = start("--set", setting)
+    output = finish(run)
+    assert run.returncode == 3, output
+    assert "error[SQ0801]: Spark did not start" in output
+    assert "at org.apache" not in output
+    assert "Traceback" not in output
+
+
 def test_a_failed_run_ends_with_3_and_a_place(
     folder: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:

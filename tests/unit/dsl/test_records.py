@@ -187,3 +187,47 @@ def test_a_field_of_the_standard_module_is_refused() -> None:
         @records.dataclass
         class Wrong:
             n: int = field(default=1)
+
+
+def test_what_a_class_has_of_its_own_stays() -> None:
+    @records.dataclass(frozen=True, slots=True)
+    class Own:
+        n: int
+
+        def __repr__(self) -> str:
+            return "own"
+
+        def __hash__(self) -> int:
+            return 7
+
+    assert (repr(Own(1)), hash(Own(1)), Own(1) == Own(1)) == ("own", 7, True)
+
+
+@records.dataclass(frozen=True)
+class Wider(Quick):
+    """Without slots, over a class that has them."""
+
+    more: int = 0
+
+
+def test_a_class_without_slots_over_one_with_slots_is_copied_whole() -> None:
+    made = Wider("a", (3,), more=5, place=7)
+    for copied in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
+        assert copied == made
+        assert (copied.more, copied.place) == (5, 7)
+
+
+@pytest.mark.parametrize("module", [dataclasses, records])
+def test_what_cannot_be_a_class(module: Any) -> None:
+    with pytest.raises(ValueError, match="default_factory"):
+
+        @module.dataclass
+        class Shared:
+            items: list[int] = []  # noqa: RUF012
+
+    with pytest.raises(TypeError, match="default"):
+
+        @module.dataclass
+        class Disordered:
+            a: int = 1
+            b: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,63 @@ def test_an_output_folder_of_another_run(tmp_path: Path) -> None:
     found = output_taken(query, str(tmp_path))
     assert found is not None
     assert found.code == "SQ0806"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "says"),
+    [
+        (b"a\n1\n", {"encoding": "utf-99"}, "unknown encoding"),
+        (b"a\n1\n", {"encoding": "rot13"}, "not a text encoding"),
+        (b'"' + b"x" * 200_000, {}, "field larger than"),
+    ],
+)
+def test_text_that_cannot_be_read_is_a_finding(
+    tmp_path: Path, content: bytes, options: dict[str, str], says: str
+) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    found = one(check(tmp_path, scan("a.csv", "csv", "a", **options)))
+    assert found.code == "SQ0804"
+    assert says in found.message
+
+
+def test_a_broken_packing_is_a_finding(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(b"a,b\n" * 50_000))
+    packed[12:40] = b"\xff" * 28
+    (tmp_path / "a.csv.gz").write_bytes(packed)
+    assert one(check(tmp_path, scan("a.csv.gz", "csv", "a", "b"))).code in ("SQ0705", "SQ0804")
+
+
+def test_values_that_are_nested_without_end_are_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a":' + "[" * 100_000 + "\n")
+    found = one(check(tmp_path, scan("a.json", "json", "a")))
+    assert (found.code, found.severity) == ("SQ0804", Severity.ERROR)
+
+
+def test_comments_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("# exported today, by hand\n#\nk,n\na,1\n")
+    assert check(tmp_path, scan("a.csv", "csv", "k", "n", comment="#")) == ()
+    assert check(tmp_path, scan("a.csv", "csv", "k", "n", header=False, comment="#")) == ()
+    assert one(check(tmp_path, scan("a.csv", "csv", "k", "N2", comment="#"))).code == "SQ0803"
+
+
+@pytest.mark.parametrize("path", ["~nobody-of-this-name/in", "x" * 300, "a/" * 50 + "y" * 300])
+def test_names_that_no_file_can_have_do_not_exist(tmp_path: Path, path: str) -> None:
+    assert one(check(tmp_path, scan(path, "json", "a"))).code == "SQ0705"
+
+
+def test_a_sink_of_a_name_that_no_folder_can_have(tmp_path: Path) -> None:
+    check(tmp_path, scan(".", "json"), to_files("x" * 300))
+
+
+def test_a_folder_that_cannot_be_entered_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+
+    def refuse(folder: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    found = one(check(tmp_path, scan("in", "json", "a")))
+    assert (found.code, "permission denied" in found.message) == ("SQ0705", True)
+    assert one(check(tmp_path, scan("other", "json", "a"))).code == "SQ0705"

@@ -32,3 +32,15 @@ def test_the_terminal_comes_back_after_an_error(capfd: pytest.CaptureFixture[str
         subprocess.run([sys.executable, "-c", "print('gone'); raise SystemExit(1)"], check=True)
     os.write(2, b"ours\n")
     assert capfd.readouterr() == ("", "ours\n")
+
+
+def test_the_reason_is_the_last_line_that_is_no_place_in_java(tmp_path: Path) -> None:
+    said = (
+        'WARN nothing\nException in thread "main" org.apache.spark.SparkException: no such master\n'
+        "\tat org.apache.spark.deploy.SparkSubmit.main(SparkSubmit.scala)\n\t... 3 more\n\n"
+    )
+    with (tmp_path / "out").open("w+b") as target:
+        target.write(said.encode())
+        assert last_line(target) == "no such master"
+        target.write(b"that is all: really\n")
+        assert last_line(target) == "that is all: really"
