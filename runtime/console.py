@@ -28,6 +28,9 @@ PLAIN_SECONDS = 3.0
 
 JSON_VERSION = 1
 
+DATED, DATED_WITH_GOALS = 100, 120
+"""Columns of a screen from which on watermarks have their date, without and with what is said of goals."""
+
 _ENDINGS = {
     "finished": "all input read",
     "duration": "time is up",
@@ -261,7 +264,8 @@ def progress_table(
             cells.insert(-1, "" if goal is None else _duration(goal))
         if malformed:
             cells.append(_count(totals.malformed))
-        cells.append(watermark if width >= 100 else watermark.partition(" ")[2])
+        dated = width >= (DATED_WITH_GOALS if goals else DATED)
+        cells.append(watermark if dated else watermark.partition(" ")[2])
         table.add_row(Text(name), *cells)
     return table
 

@@ -28,14 +28,11 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
                 for item in policy.items:
                     before = context.errors
                     _check_qos(item, context)
-                    if isinstance(item, ast.QosError) and not _estimates(policies):
-                        context.error(
-                            "SQ0602", "QOS ERROR without estimates, which are what has an error", item.span,
-                            help="add RECOVER ESTIMATE",
-                        )
                     if context.errors == before and not _is_run(item, policy, policies):
                         name = type(item).__name__.removeprefix("Qos").upper()
-                        _refuse(context, f"QOS {name}", item.span)
+                        bare = isinstance(item, ast.QosError) and not _estimates(policies)
+                        without = " without RECOVER ESTIMATE" if bare else ""
+                        _refuse(context, f"QOS {name}{without}", item.span)
             case ast.Shed():
                 _check_shed(policy, context)
                 _check_utility(policy, policies, context)
@@ -172,10 +169,7 @@ def _check_goals(
                 _refuse(context, f"SHED {_name(policy.method)} TO CAPACITY", goal.span,
                         "say TO RATE n ROWS PER SECOND, or QOS LATENCY instead of a goal")
             elif goal is not None and latency is not None:
-                context.error(
-                    "SQ0602", "a goal of its own and QOS LATENCY both say how much is shed", goal.span,
-                    help="remove one of them",
-                )
+                _both(goal, context)
             elif goal is None and latency is None:
                 _refuse(context, f"SHED {_name(policy.method)} without a goal", policy.span,
                         "say how old results may be, QOS LATENCY 2 SECONDS, or RANDOM BY 20 PERCENT")
@@ -183,7 +177,9 @@ def _check_goals(
                 _refuse(context, f"SHED {_name(policy.method)} with a goal of its own", policy.span,
                         "use SHED RANDOM, or QOS LATENCY instead of a goal")
         case ast.ShedWindows():
-            if goal is None or goal.unit != "PERCENT":
+            if goal is not None and latency is not None:
+                _both(goal, context)
+            elif goal is None or goal.unit != "PERCENT":
                 _refuse(context, "SHED WINDOWS with another goal than BY n PERCENT", policy.span,
                         "how old results are whole windows cannot keep; say BY 20 PERCENT, or use SHED RANDOM")
             elif _estimates(policies):
@@ -195,6 +191,13 @@ def _check_goals(
             _refuse(context, f"SHED {_name(method)}", policy.span, "use SHED RANDOM")
 
 
+def _both(goal: ast.ShedGoal, context: BindContext) -> None:
+    context.error(
+        "SQ0602", "a goal of its own and QOS LATENCY both say how much is shed", goal.span,
+        help="remove one of them",
+    )
+
+
 def check_windows(
     policies: tuple[ast.Policy, ...], root: lg.Logical, context: BindContext
 ) -> None:
@@ -202,6 +205,8 @@ def check_windows(
     shed = next((p for p in policies if isinstance(p, ast.Shed)), None)
     if shed is None or not isinstance(shed.method, ast.ShedWindows) or tumbling_ms(root) is not None:
         return
+    if shed.goal is None or shed.goal.unit != "PERCENT":
+        return  # refused for that
     _refuse(context, "SHED WINDOWS of other windows than TUMBLE, all of one length,", shed.span,
             "use [TUMBLE …] windows, or SHED RANDOM")
 

@@ -8,10 +8,10 @@ from streamq.compiler.binder.context import BindContext, is_unknown
 from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.relations import reject_aggregates
 from streamq.compiler.binder.scope import Entry, Scope
-from streamq.compiler.ir.expr import Expr
+from streamq.compiler.ir.expr import Expr, Quality, walk
 from streamq.compiler.ir.logical import Field, FunctionDecl
 from streamq.dsl import ast
-from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.diagnostics import Diagnostic, did_you_mean
 from streamq.dsl.records import dataclass
 from streamq.dsl.types import holds_map, is_numeric, with_article
 
@@ -122,6 +122,13 @@ def _utilities(
                 "SQ0301", f"UTILITY must be a number, this is {with_article(bound.type)}", item.utility.span,
                 help="for example CASE WHEN kind = 'security' THEN 1 ELSE 0.25 END",
             )
+            break
+        measure = next((part for part in walk(bound) if isinstance(part, Quality)), None)
+        if measure is not None:
+            context.refusals.append(Diagnostic(
+                code="SQ0601", message=f"{measure.function}() in UTILITY cannot be run yet", span=measure.origin,
+                help="say what a row is worth by its columns",
+            ))
             break
         found.append((stream.name, bound))
     return found

@@ -236,6 +236,7 @@ class Shed(_OneInput):
     ``whole_keys``: they are those of BY KEY, so that rows of different streams stay or go together. ``weight``: a
     column that says for how many rows each stands, if there is one. ``rank``: what goes first, where not all rows are
     alike; the hash decides among those. ``window_ms``: the rows of a window of that length stay or go together.
+    ``time``: the column with the event time, where it decides.
     """
 
     query: str
@@ -245,6 +246,7 @@ class Shed(_OneInput):
     weight: str = ""
     rank: Rank | None = None
     window_ms: int | None = None
+    time: str = ""
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:

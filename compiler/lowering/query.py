@@ -102,8 +102,13 @@ def _bounded(context: LowerContext) -> Goal | None:
 def _measured(query: lg.LogicalQuery, step: ph.Step, context: LowerContext) -> ph.Step:
     """The result, with the error of its estimates observed where somebody steers by it: that of nine rows in ten."""
     goal = _bounded(context)
-    if goal is None or not query.estimates:
+    if goal is None:
         return step
+    if not query.estimates:
+        raise refuse(
+            "QOS ERROR of a result without estimates cannot be run yet", query.root.origin,
+            "only COUNT, SUM and AVG are estimated; remove ERROR", code="SQ0601",
+        )
     errors = []
     for name in query.estimates:
         value, low, high = (quote(name + end) for end in ("", "_lo", "_hi"))

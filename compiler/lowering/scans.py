@@ -119,7 +119,9 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
     hashed = f"xxhash64({', '.join(quote(k) for k in node.keys)}, {HASH_SEED})"
     low = f"({hashed} & {HASH_MASK}L)" if node.window_ms is None else _place_of_window(node)
     step_id = context.step_id(node, "shed")
-    counts = (("arrived", "count(1)"), ("kept", f"count_if({quote(KEEP)})"))
+    counts: tuple[ph.Named, ...] = (
+        ("arrived", "count(1)"), ("kept", f"count_if({quote(KEEP)})")
+    )
     if node.rank is None:
         test = f"{low} < (SELECT first(threshold) FROM {quote(control.view)})"
         marked = ph.Select(
@@ -129,8 +131,7 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
         marked = _ranked(node, below, hashed, control, step_id)
         counts += (("ranks", f"collect_list({quote(SAMPLED)})"),)
         if node.rank.older_ms is not None:
-            assert node.input.event_time is not None
-            counts += (("newest", f"max(unix_micros({quote(node.input.event_time)}))"),)
+            counts += (("newest", f"max(unix_micros({quote(node.time)}))"),)
     observed = ph.Observe(marked, f"{step_id}@{context.query}", counts, id=step_id,
                           origin=node.origin)
     kept = ph.Where(observed, quote(KEEP), id=step_id, origin=node.origin)
@@ -148,7 +149,7 @@ def _place_of_window(node: lg.Shed) -> str:
 
     Multiples of the golden ratio, without their whole part, are spread as evenly as can be, however many there are.
     """
-    time = quote(str(node.input.event_time))
+    time = quote(node.time)
     micros, length = f"unix_micros({time})", f"{node.window_ms}000L"
     number = f"(({micros} - pmod({micros}, {length})) div {length})"
     return f"pmod({number} * {GOLDEN}L, {1 << HASH_BITS}L)"
@@ -160,13 +161,13 @@ def _ranked(
     """The rows, whether each is kept, and the ranks of the few that are looked at to learn what there is."""
     assert node.rank is not None
     passed, numbers = below.passed(below.names), quote(NUMBERS)
-    read = f"(SELECT first(struct(threshold, cut, at, sample, newest)) FROM {quote(control.view)})"
+    read = f"(SELECT first(struct(threshold, cut, `at`, `sample`, newest)) FROM {quote(control.view)})"
     step = ph.Select(below.step, (*passed, (NUMBERS, read)), id=step_id, origin=node.origin)
     if node.rank.utility is not None:
         worth = to_sql(node.rank.utility, frozenset(below.names))
         rank = f"coalesce(nanvl(CAST({worth} AS DOUBLE), 0D), 0D)"
     else:
-        time = quote(str(node.input.event_time))
+        time = quote(node.time)
         rank = f"IF(unix_micros({time}) < {numbers}.newest - {node.rank.older_ms}000L, 0D, 1D)"
     ranked = ph.Select(
         step, (*passed, (NUMBERS, numbers), (RANK, rank)), id=step_id, origin=node.origin
@@ -174,11 +175,13 @@ def _ranked(
     own, low = quote(RANK), f"({hashed} & {HASH_MASK}L)"
     keep = (
         f"CASE WHEN {numbers}.cut IS NULL THEN {low} < {numbers}.threshold "
-        f"ELSE {own} > {numbers}.cut OR ({own} = {numbers}.cut AND {low} < {numbers}.at) END"
+        f"ELSE {own} > {numbers}.cut OR ({own} = {numbers}.cut AND {low} < {numbers}.`at`) END"
     )
     # Other bits of the hash, so that rows are looked at whether they are kept or not.
     other = f"(shiftright({hashed}, {HASH_BITS}) & {HASH_MASK}L)"
-    sampled = f"IF({other} < {numbers}.sample, {own}, NULL)"
+    # As long as the newest time is not known no row is old, which is nothing to learn from.
+    known = "" if node.rank.older_ms is None else f" AND {numbers}.newest IS NOT NULL"
+    sampled = f"IF({other} < {numbers}.`sample`{known}, {own}, NULL)"
     return ph.Select(
         ranked, (*passed, (KEEP, keep), (SAMPLED, sampled)), id=step_id, origin=node.origin
     )

@@ -133,7 +133,7 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
                 columns = shed_columns(node.schema, keys)
                 done = lg.Shed(
                     node, query.name, columns, asked.goal, bool(keys), rank=_rank(asked, utilities.get(stream)),
-                    window_ms=window_ms, owner=query.name, origin=asked.span,
+                    window_ms=window_ms, time=_time_of(node), owner=query.name, origin=asked.span,
                 )
             memo[id(node)] = done
         return done
@@ -143,7 +143,7 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     rank = _rank(asked, None)
     if asked.windows:
         keys = ("whole windows",)
-    by = f" by {', '.join(keys)}" if keys else "" if rank is None else f", {rank.words},"
+    by = f" by {', '.join(keys)}" if keys else "" if rank is None else f", {rank.words}"
     context.notices.append(PlanNotice(
         "shedder", query.name,
         f"drops {asked.goal.words} of {names}{by}, at the source",
@@ -153,6 +153,12 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     if not asked.windows:
         _warn_exact(query, sources, asked, context)
     return replace(query, root=root)
+
+
+def _time_of(node: lg.Logical) -> str:
+    """The column with the event time of a stream, as its declaration names it; empty where it has none."""
+    scan = next(n for n in walk(node) if isinstance(n, lg.Scan))
+    return scan.source.event_time or ""
 
 
 def _rank(asked: Asked, utility: Expr | None) -> Rank | None:

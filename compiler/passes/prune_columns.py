@@ -116,7 +116,7 @@ def _rank_needs(node: lg.Shed) -> frozenset[str]:
         return frozenset()
     if node.rank is not None and node.rank.utility is not None:
         return columns_of(node.rank.utility)
-    return frozenset() if node.input.event_time is None else frozenset({node.input.event_time})
+    return frozenset({node.time})
 
 
 def _window_needs(node: lg.Window) -> frozenset[str]:

@@ -49,7 +49,7 @@ def _answer(query: lg.LogicalQuery) -> lg.LogicalQuery:
     if not any(_measures(n) for n in walk(query.root)):
         return query
     sheds = [n for n in walk(query.root) if isinstance(n, lg.Shed)]
-    steered = any(shed.goal.percent is None for shed in sheds)
+    steered = any(shed.goal.steered for shed in sheds)
     together = bool(sheds) and all(shed.whole_keys for shed in sheds)
     work = _Work(bool(sheds), together, control_view(query.name) if steered else "")
     return replace(query, root=work.rewrite(query.root, carry=False).node)

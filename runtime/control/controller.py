@@ -70,8 +70,8 @@ class Controller:
             self.seen.append(np.array(looked.ranks))
             self.throttle = replace(self.throttle, ranks=levels(self.seen))
         if looked.newest is not None:
-            newest = max(looked.newest, self.throttle.newest or 0)
-            self.throttle = replace(self.throttle, newest=float(newest))
+            before = looked.newest if self.throttle.newest is None else self.throttle.newest
+            self.throttle = replace(self.throttle, newest=float(max(looked.newest, before)))
         if looked.error is not None and self.error is not None and 0 < self.throttle.coverage < 1:
             needed = share_for(self.error, looked.error, self.throttle.coverage)
             step = LEARNING * (needed - self.throttle.least)

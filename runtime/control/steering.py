@@ -9,7 +9,7 @@ from streamq.compiler.ir.goals import Goal
 from streamq.runtime.control.controller import COVERAGE_S, Controller
 from streamq.runtime.control.forward import KNOBS
 from streamq.runtime.control.knobs import published
-from streamq.runtime.control.looked import Looked
+from streamq.runtime.control.looked import NOTHING, Looked
 from streamq.runtime.control.throttle import LEAST_KEEP, first_throttle
 from streamq.runtime.control.together import Together
 from streamq.runtime.metrics import QuerySample
@@ -28,7 +28,7 @@ class Steering:
         if before is not None:
             throttle = replace(
                 throttle, model=before.model, counted=before.counted, late=before.late, ranks=before.ranks,
-                newest=before.newest, least=throttle.least if goal.error is None else before.least,
+                newest=before.newest, least=throttle.least if goal.error is None else max(goal.least, LEAST_KEEP, before.least),
             )
         window_s = COVERAGE_S if goal.fair_ms is None else goal.fair_ms / 1000
         controller = self._controllers[query] = Controller(
@@ -37,7 +37,7 @@ class Steering:
         if goal.fair_ms is not None:
             self._fair.join(query, controller, goal.weight)
 
-    def after(self, sample: QuerySample, looked: Looked) -> tuple[str, ...]:
+    def after(self, sample: QuerySample, looked: Looked = NOTHING) -> tuple[str, ...]:
         """Takes in a micro-batch; gives what the user should know of, each once."""
         controller = self._controllers.get(sample.query)
         if controller is None:

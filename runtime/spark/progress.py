@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 OUTPUT_METRIC = "streamq.output"
 """Name under which the rows that reach a sink are observed, where Spark does not count them."""
 
+LARGEST = 1e300
+
 Progress = Mapping[str, Any]
 """One report in the form that Spark documents as JSON."""
 
@@ -99,10 +101,15 @@ def _intake(report: Progress) -> tuple[int, int, int]:
 def looked_of(report: Progress) -> Looked:
     """What the query's ranked shedders saw, and the error of its estimates; other queries have neither."""
     observed = (report.get("observedMetrics") or {}).values()
-    ranks = tuple(float(rank) for m in observed for rank in m.get("ranks") or ())
+    ranks = tuple(clamped(rank) for m in observed for rank in m.get("ranks") or ())
     times = [int(m["newest"]) for m in observed if m.get("newest") is not None]
     errors = [float(m["error"]) for m in observed if m.get("error") is not None]
     return Looked(ranks, max(times, default=None), max(errors, default=None))
+
+
+def clamped(rank: Any) -> float:
+    """A rank as a number that can be written down: JSON has no infinity."""
+    return min(max(float(rank), -LARGEST), LARGEST)
 
 
 def _rows_out(report: Progress) -> int:

@@ -88,7 +88,6 @@ def test_what_cannot_be_run_yet_is_refused_and_not_ignored(policy: str) -> None:
         "QOS LATENCY 2 SECONDS", "QOS LATENCY 2 SECONDS SHED AUTO", "QOS LATENCY 2 SECONDS SHED NONE",
         "QOS LATENCY 2 SECONDS COMPLETENESS >= 0.6 SHED RANDOM BY KEY (i)",
         "QOS LATENCY 2 SECONDS WEIGHT 2 SHED FAIR WINDOW 5 SECONDS",
-        "QOS LATENCY 2 SECONDS ERROR <= 5 PERCENT RECOVER ESTIMATE",
         "QOS LATENCY 2 SECONDS UTILITY x SHED BY UTILITY", "QOS LATENCY 2 SECONDS UTILITY x",
         "QOS UTILITY x SHED BY UTILITY BY 20 PERCENT", "QOS LATENCY 2 SECONDS SHED OLDER THAN 5 SECONDS",
         "SHED OLDER THAN 5 SECONDS TO RATE 10 ROWS PER SECOND",
@@ -108,9 +107,16 @@ def test_contradictions() -> None:
     assert of_query("QOS UTILITY x SHED BY UTILITY BY 5 PERCENT RECOVER ESTIMATE") == ["SQ0602"]
     assert of_query("SHED OLDER THAN 5 SECONDS BY 5 PERCENT RECOVER ESTIMATE") == ["SQ0602"]
     assert of_query("QOS LATENCY 2 SECONDS UTILITY x RECOVER ESTIMATE") == ["SQ0601"]
-    assert of_query("QOS LATENCY 2 SECONDS ERROR <= 5 PERCENT") == ["SQ0602"]
+    assert of_query("QOS LATENCY 2 SECONDS ERROR <= 5 PERCENT") == ["SQ0601"]
     windows = "SELECT COUNT(*) AS n, WINDOW_END FROM s [TUMBLE 1 MINUTE] SHED WINDOWS"
     assert codes(f"{windows} BY 20 PERCENT;") == []
+    late = windows.replace(" SHED", " QOS LATENCY 2 SECONDS SHED")
+    assert codes(f"{late} BY 20 PERCENT;") == ["SQ0602"]
+    counted = "SELECT COUNT(*) AS n, MAX(x) AS most, WINDOW_END FROM s [TUMBLE 1 MINUTE]"
+    bounded = "QOS LATENCY 2 SECONDS ERROR <= 5 PERCENT RECOVER ESTIMATE;"
+    assert codes(f"{counted} {bounded}") == []
+    assert codes(f"SELECT i FROM s {bounded}") == ["SQ0601"]
+    assert codes("SELECT i FROM s QOS LATENCY 2 SECONDS UTILITY KEPT() SHED BY UTILITY;") == ["SQ0601"]
     assert codes(f"{windows} BY 20 PERCENT RECOVER ESTIMATE;") == ["SQ0602"]
     assert codes(f"{windows} TO RATE 5 ROWS PER SECOND;") == ["SQ0601"]
     assert of_query("SHED WINDOWS BY 20 PERCENT") == ["SQ0601"]

@@ -55,5 +55,5 @@ def test_names_of_queries_are_labels_and_nothing_else(endpoint: Endpoint) -> Non
 
 def test_a_port_that_is_taken(endpoint: Endpoint) -> None:
     port = int(endpoint.address.rpartition(":")[2].partition("/")[0])
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="in use"):
         Endpoint("127.0.0.1", port, {})
