@@ -14,6 +14,7 @@ from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse, refuse_raw_session
 from streamq.compiler.passes.assign_watermarks import keeps_state
 from streamq.compiler.passes.estimate import confidence_of
+from streamq.compiler.passes.place_shedders import is_estimated
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.types import STRING, TIMESTAMP
 from streamq.stdlib.connectors import find_connector
@@ -102,7 +103,7 @@ def _bounded(context: LowerContext) -> Goal | None:
 def _measured(query: lg.LogicalQuery, step: ph.Step, context: LowerContext) -> ph.Step:
     """The result, with the error of its estimates observed where somebody steers by it: that of nine rows in ten."""
     goal = _bounded(context)
-    if goal is None:
+    if goal is None or not is_estimated(query.policies):
         return step
     if not query.estimates:
         raise refuse(
