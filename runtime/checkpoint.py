@@ -1,8 +1,9 @@
 """Whether a checkpoint belongs to a query: a fingerprint of the plan is kept beside it.
 
 Spark accepts a changed window on old state without a word, so the comparison is ours. What may
-change between two runs is left out: the numbers of the shedders, latency goals, and the options
-that only tune how fast a source is read.
+change between two runs is left out: the numbers that steer shedders (shares, rates, latency and error
+goals) and the options that only tune how fast a source is read. The length of OLDER THAN and a confidence
+are in the plan itself, and changing them makes it another one.
 """
 
 from __future__ import annotations

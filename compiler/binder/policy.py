@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamq.compiler.analysis.tumbling import tumbling_ms
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.goals import is_estimated
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import Span
@@ -30,7 +31,7 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
                     _check_qos(item, context)
                     if context.errors == before and not _is_run(item, policy, policies):
                         name = type(item).__name__.removeprefix("Qos").upper()
-                        bare = isinstance(item, ast.QosError) and not _estimates(policies)
+                        bare = isinstance(item, ast.QosError) and not is_estimated(policies)
                         without = " without RECOVER ESTIMATE" if bare else ""
                         _refuse(context, f"QOS {name}{without}", item.span)
             case ast.Shed():
@@ -182,7 +183,7 @@ def _check_goals(
             elif goal is None or goal.unit != "PERCENT":
                 _refuse(context, "SHED WINDOWS with another goal than BY n PERCENT", policy.span,
                         "how old results are whole windows cannot keep; say BY 20 PERCENT, or use SHED RANDOM")
-            elif _estimates(policies):
+            elif is_estimated(policies):
                 context.error(
                     "SQ0602", "SHED WINDOWS leaves exact results, so there is nothing to estimate",
                     policy.method.span, help="remove RECOVER ESTIMATE, or use SHED RANDOM",
@@ -215,17 +216,11 @@ def _check_estimate(
     policy: ast.Shed, policies: tuple[ast.Policy, ...], context: BindContext
 ) -> None:
     """Rows that have no chance to be kept are in no estimate."""
-    if _estimates(policies):
+    if is_estimated(policies):
         context.error(
             "SQ0602", f"nothing can be estimated of rows that SHED {_name(policy.method)} never keeps",
             policy.method.span, help="use SHED RANDOM, or remove RECOVER ESTIMATE",
         )
-
-
-def _estimates(policies: tuple[ast.Policy, ...]) -> bool:
-    return any(
-        isinstance(p, ast.Recover) and isinstance(p.method, ast.RecoverEstimate) for p in policies
-    )
 
 
 def _name(method: ast.ShedMethod) -> str:
@@ -243,10 +238,10 @@ def _is_run(item: ast.QosItem, policy: ast.Qos, policies: tuple[ast.Policy, ...]
         case ast.QosWeight():
             return aged and isinstance(method, ast.ShedFair)
         case ast.QosError():
-            return aged and _estimates(policies)
+            return aged and is_estimated(policies)
         case ast.QosUtility():
             return isinstance(method, ast.ShedByUtility) or (
-                aged and (method is None or isinstance(method, ast.ShedAuto)) and not _estimates(policies)
+                aged and (method is None or isinstance(method, ast.ShedAuto)) and not is_estimated(policies)
             )
         case _:
             return False

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from streamq.compiler.ir.durations import show_ms
 from streamq.compiler.ir.expr import Expr
+from streamq.dsl import ast
 from streamq.dsl.records import dataclass
 
 
 def control_view(query: str) -> str:
     """The name of the relation of one row with the numbers that steer a query."""
     return f"streamq_control_{query}"
+
+
+def is_estimated(policies: tuple[ast.Policy, ...]) -> bool:
+    """Whether results are worked out for all rows from those that were kept."""
+    return any(
+        isinstance(p, ast.Recover) and isinstance(p.method, ast.RecoverEstimate) for p in policies
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,14 @@ from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Column
-from streamq.compiler.ir.goals import Goal
-from streamq.compiler.ir.rewrite import is_window_field
+from streamq.compiler.ir.goals import Goal, is_estimated
+from streamq.compiler.ir.rewrite import is_window_field, walk
 from streamq.compiler.lowering.changes import CHANGE, CHANGED_AT, lower_changes
 from streamq.compiler.lowering.rules import lower
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse, refuse_raw_session
 from streamq.compiler.passes.assign_watermarks import keeps_state
 from streamq.compiler.passes.estimate import confidence_of
-from streamq.compiler.passes.place_shedders import is_estimated
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.types import STRING, TIMESTAMP
 from streamq.stdlib.connectors import find_connector
@@ -31,7 +30,7 @@ def lower_plan(
     found: list[Diagnostic] = []
     sinks = {s.name: s for s in plan.sinks}
     for query in plan.queries:
-        context = LowerContext(query.name)
+        context = LowerContext(query.name, lone=_is_lone(query.root))
         try:
             queries.append(_lower_query(query, sinks, context))
         except Abort as stop:
@@ -46,6 +45,11 @@ def lower_plan(
     )
     physical = ph.PhysicalPlan(tuple(queries), functions, plan.settings, base_dir)
     return physical, tuple(found)
+
+
+def _is_lone(root: lg.Logical) -> bool:
+    """True where one source is read, once, and nothing of it is shed."""
+    return all(len(node.inputs) < 2 and not isinstance(node, lg.Shed) for node in walk(root))
 
 
 def _lower_query(

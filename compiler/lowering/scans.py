@@ -85,24 +85,24 @@ def _narrow(
 def _drop_malformed(
     step: ph.ScanStream, corrupt: bool, missing: list[str], node: lg.Scan, context: LowerContext
 ) -> ph.Step:
-    """Counts what is malformed, and lets the rest pass; what arrives Spark counts by itself.
+    """Lets what is well-formed pass, and counts.
 
-    Spark interprets the count row by row, so it is as short as it can be: one ``count`` of a marker that is NULL for
-    a good row. The marker reads a column beside the malformed text: Spark refuses to read that alone.
+    A marker is NULL for a good row. It reads a column beside the malformed text, which Spark refuses to read alone,
+    and Spark cannot move a test of it into the reader, where rows that fail would not even be counted as input.
+    Spark interprets what is observed row by row, and an expression costs more than a row: where all that Spark
+    says it read comes from this scan, the rows that pass are counted, and what is malformed is the rest.
     """
-    marker = f"IF({' OR '.join(missing)}, '', NULL)"
-    good = [f"NOT ({' OR '.join(missing)})"] if missing else []
-    if corrupt:
-        text = quote(CORRUPT)
-        marker = f"IF({' OR '.join(missing)}, '', {text})" if missing else f"coalesce({text}, {_leaning(text, step)})"
-        good.insert(0, f"{text} IS NULL")
+    marker = f"IF({' OR '.join(missing)}, '', {quote(CORRUPT) if corrupt else 'NULL'})"
+    if corrupt and not missing:
+        marker = f"coalesce({quote(CORRUPT)}, {_leaning(quote(CORRUPT), step)})"
+    name, step_id = f"{context.step_id(node, 'intake')}@{context.query}", f"{node.source.name}.intake"
+    good, test = f"{node.source.name}.well_formed", f"{marker} IS NULL"
+    if context.lone:
+        passed = ph.Where(step, test, id=good, origin=node.origin)
+        return ph.Observe(passed, name, (("well_formed", "count(1)"),), id=step_id, origin=node.origin)
     counts = (("malformed", f"count({marker})"),)
-    observed = ph.Observe(
-        step, f"{context.step_id(node, 'intake')}@{context.query}", counts,
-        id=f"{node.source.name}.intake", origin=node.origin,
-    )
-    return ph.Where(observed, " AND ".join(good), id=f"{node.source.name}.well_formed",
-                    origin=node.origin)
+    observed = ph.Observe(step, name, counts, id=step_id, origin=node.origin)
+    return ph.Where(observed, test, id=good, origin=node.origin)
 
 
 def _leaning(text: str, step: ph.ScanStream) -> str:

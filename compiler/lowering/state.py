@@ -59,9 +59,13 @@ class Lowered:
 
 @dataclass
 class LowerContext:
-    """One query's lowering: its name, ids already used, and what it found out on the way."""
+    """One query's lowering: its name, ids already used, and what it found out on the way.
+
+    ``lone``: the query reads one source, once, and sheds nothing.
+    """
 
     query: str
+    lone: bool = False
     used: dict[str, int] = field(default_factory=dict)
     controls: dict[str, ph.ControlRelation] = field(default_factory=dict)
     warnings: list[Diagnostic] = field(default_factory=list)

@@ -16,7 +16,7 @@ from typing import TypeVar
 from streamq.compiler.analysis.tumbling import tumbling_ms
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Expr
-from streamq.compiler.ir.goals import Goal, Rank
+from streamq.compiler.ir.goals import Goal, Rank, is_estimated
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
@@ -104,13 +104,6 @@ def qos(policies: tuple[ast.Policy, ...], kind: type[Item]) -> Item | None:
     """The item of that kind of a query's QOS, if there is one."""
     items = (i for p in policies if isinstance(p, ast.Qos) for i in p.items)
     return next((item for item in items if isinstance(item, kind)), None)
-
-
-def is_estimated(policies: tuple[ast.Policy, ...]) -> bool:
-    """Whether results are worked out for all rows from those that were kept."""
-    return any(
-        isinstance(p, ast.Recover) and isinstance(p.method, ast.RecoverEstimate) for p in policies
-    )
 
 
 def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:

@@ -84,18 +84,21 @@ def sample_of(query: str, report: Progress, input_taken: float | None) -> QueryS
 def _intake(report: Progress) -> tuple[int, int, int]:
     """Rows that arrived, were shed and were malformed, from what the query's scans observed.
 
-    A scan of files counts what is ``malformed``; a shedder, which stands above it, counts ``arrived``
-    and ``kept``. A query sheds on all of its streams or on none. Where it sheds on none, what arrived
-    is Spark's own number of input rows.
+    A scan of text counts what is ``malformed``, or what is ``well_formed`` where it is all that the query reads; a
+    shedder, which stands above it, counts ``arrived`` and ``kept``. A query sheds on all of its streams or on
+    none. Where it sheds on none, what arrived is Spark's own number of input rows.
     """
     observed = (report.get("observedMetrics") or {}).values()
-    scans = [m for m in observed if m.get("malformed") is not None]
+    arrived = int(report.get("numInputRows") or 0)
+    good = next((m["well_formed"] for m in observed if m.get("well_formed") is not None), None)
+    if good is not None:
+        return max(arrived, int(good)), 0, max(0, arrived - int(good))
+    malformed = sum(int(m["malformed"]) for m in observed if m.get("malformed") is not None)
     shedders = [m for m in observed if m.get("kept") is not None]
-    malformed = sum(int(m["malformed"]) for m in scans)
     if shedders:
         passed = sum(int(m["arrived"]) for m in shedders)
         return passed + malformed, passed - sum(int(m["kept"]) for m in shedders), malformed
-    return int(report.get("numInputRows") or 0), 0, malformed
+    return arrived, 0, malformed
 
 
 def looked_of(report: Progress) -> Looked:

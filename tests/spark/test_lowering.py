@@ -41,7 +41,12 @@ def test_malformed_rows_are_counted_and_left_out(spark: SparkSession, tmp_path: 
     )
     found = run(spark, "SELECT k, v FROM s", tmp_path)
     assert found.rows == [("a", 1), ("a", 1)]
-    assert found.observed["s.intake@query"] == {"malformed": 4}
+    # Spark has to say of all six that it read them, so that the rest of them is malformed.
+    assert (found.observed["s.intake@query"], found.rows_in) == ({"well_formed": 2}, 6)
+    twice = run(spark, "SELECT k, v FROM s UNION ALL SELECT k, v FROM s WHERE v > 1", tmp_path)
+    assert twice.rows == [("a", 1), ("a", 1)]
+    scans = {name: seen for name, seen in twice.observed.items() if "intake" in name}
+    assert list(scans.values()) == [{"malformed": 4}, {"malformed": 4}]
 
 
 def test_late_rows_do_not_reach_closed_windows(spark: SparkSession, tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ class Outcome:
     rows: Rows
     observed: dict[str, dict[str, int]]
     late: int
+    rows_in: int
 
 
 def write_batches(folder: Path, batches: Sequence[Sequence[Mapping[str, Any] | str]]) -> None:
@@ -108,11 +109,12 @@ def _finish(spark: SparkSession, started: _Started, outcomes: dict[str, Outcome]
     spark.catalog.dropTempView(started.table)
     rows = sorted((tuple(seconds(v) for v in row) for row in found), key=repr)
     observed: dict[str, dict[str, int]] = {}
-    late = 0
+    late = rows_in = 0
     for progress in started.handle.recentProgress:
+        rows_in += progress.numInputRows
         late += sum(s.numRowsDroppedByWatermark for s in progress.stateOperators)
         for name, values in (progress.observedMetrics or {}).items():
             total = observed.setdefault(name, {})
             for key, value in values.asDict().items():
                 total[key] = total.get(key, 0) + (value or 0)
-    outcomes[started.name] = Outcome(rows, observed, late)
+    outcomes[started.name] = Outcome(rows, observed, late, rows_in)

@@ -13,6 +13,7 @@ from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.program import bind_program
 from streamq.compiler.driver import CompileResult
 from streamq.compiler.explain import render
+from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.verify import verify
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import DiagnosticSink, Severity
@@ -56,6 +57,24 @@ def check(result: CompileResult, text: str) -> None:
 @given(programs())
 def test_programs(text: str) -> None:
     check(compile_case(PRELUDE + text), PRELUDE + text)
+
+
+TEXT_FILES = PRELUDE.replace(
+    "connector = 'memory'", "connector = 'file', format = 'json', path = 'in'"
+)
+
+
+@search
+@given(programs())
+def test_malformed_rows_are_the_rest_only_where_one_scan_is_all(text: str) -> None:
+    result = compile_case(TEXT_FILES + text)
+    for query in result.plan.queries if result.plan is not None else ():
+        steps = ph.walk(query.root)
+        counts = [name for s in steps if isinstance(s, ph.Observe) for name, _ in s.metrics]
+        scans = [s for s in steps if isinstance(s, ph.ScanStream | ph.ScanTable)]
+        rest = counts.count("well_formed")
+        assert rest == (len(scans) == 1 and "kept" not in counts)
+        assert rest + counts.count("malformed") == sum(isinstance(s, ph.ScanStream) for s in scans)
 
 
 @search

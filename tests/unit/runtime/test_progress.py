@@ -37,6 +37,8 @@ def test_without_observed_counts_spark_s_own_hold() -> None:
     ("observed", "sources", "expected"),
     [
         ({"s@q": {"malformed": 5}}, 1, (100, 95, 0, 5)),
+        ({"s@q": {"well_formed": 93}}, 1, (100, 93, 0, 7)),
+        ({"s@q": {"well_formed": 0}}, 1, (100, 0, 0, 100)),
         ({"s@q": {"malformed": 5}, "r@q": {"malformed": 1}}, 2, (100, 94, 0, 6)),
         ({"s.shed@q": {"arrived": 80, "kept": 60}}, 1, (80, 60, 20, 0)),
         (
