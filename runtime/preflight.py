@@ -49,12 +49,12 @@ def output_taken(query: PhysicalQuery, base_dir: str) -> Diagnostic | None:
     Spark keeps the batch numbers that a folder holds beside the files and silently skips batches
     that are already there, so such a run would write nothing.
     """
-    from streamq.runtime.sink_log import has_log
+    from streamq.runtime.sink_log import has_batches
 
     path = _option(query.sink.options, "path")
     if query.sink.connector != "file" or not path or is_remote(path):
         return None
-    if not has_log(Path(resolve(base_dir, path))):
+    if not has_batches(Path(resolve(base_dir, path))):
         return None
     return Diagnostic(
         "SQ0806",

@@ -24,6 +24,11 @@ def has_log(folder: Path) -> bool:
     return (folder / LOG_FOLDER).is_dir()
 
 
+def has_batches(folder: Path) -> bool:
+    """True where a micro-batch was written into the folder; a query that was killed as it started leaves an empty log."""
+    return has_log(folder) and any(_entries(folder))
+
+
 def files_that_count(folder: Path) -> frozenset[str]:
     """The names (without folders) of all files in the log; each name holds a unique id."""
     return frozenset(name for entry in _entries(folder) for name in _names(entry))

@@ -119,7 +119,8 @@ def rows_of(folder: Path, sink: str) -> list[dict[str, object]]:
 
 def kill_after(batches: int, folder: Path, run: subprocess.Popen[str]) -> str:
     """Kills a run once its sink has that many batches, and waits until nothing of it is left; gives what it printed."""
-    wait_until(lambda: committed(folder, "out") >= batches, f"batch {batches}")
+    wait_until(lambda: committed(folder, "out") >= batches or run.poll() is not None, f"batch {batches}")
+    assert run.poll() is None, finish(run)
     below = children(run.pid)
     os.kill(run.pid, signal.SIGKILL)
     output = finish(run)
