@@ -87,17 +87,18 @@ def _drop_malformed(
 ) -> ph.Step:
     """Lets what is well-formed pass, and counts.
 
-    A marker is NULL for a good row. It reads a column beside the malformed text, which Spark refuses to read alone,
-    and Spark cannot move a test of it into the reader, where rows that fail would not even be counted as input.
+    A marker is NULL for a good row. It reads a column beside the malformed text, which Spark refuses to read alone.
     Spark interprets what is observed row by row, and an expression costs more than a row: where all that Spark
-    says it read comes from this scan, the rows that pass are counted, and what is malformed is the rest.
+    says it read comes from this scan, the rows that pass are counted, and what is malformed is the rest. That takes a
+    test that Spark does not move into the reader, where rows that fail would not even be counted as input: one of the
+    malformed text together with other columns. A test of NULL alone is moved there, so it stands above the count.
     """
     marker = f"IF({' OR '.join(missing)}, '', {quote(CORRUPT) if corrupt else 'NULL'})"
     if corrupt and not missing:
         marker = f"coalesce({quote(CORRUPT)}, {_leaning(quote(CORRUPT), step)})"
     name, step_id = f"{context.step_id(node, 'intake')}@{context.query}", f"{node.source.name}.intake"
     good, test = f"{node.source.name}.well_formed", f"{marker} IS NULL"
-    if context.lone:
+    if context.lone and corrupt:
         passed = ph.Where(step, test, id=good, origin=node.origin)
         return ph.Observe(passed, name, (("well_formed", "count(1)"),), id=step_id, origin=node.origin)
     counts = (("malformed", f"count({marker})"),)
