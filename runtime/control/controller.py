@@ -14,7 +14,7 @@ from streamq.runtime.control.decisions import Decided, DecisionLog
 from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import publish
 from streamq.runtime.control.looked import NOTHING, Looked
-from streamq.runtime.control.throttle import LEAST_KEEP, Throttle
+from streamq.runtime.control.throttle import LEAST_KEEP, PROBE_ROWS, Throttle
 from streamq.runtime.metrics import QuerySample
 from streamq.stdlib.estimate.needed import share_for
 from streamq.stdlib.overload.batch_time import BatchTime
@@ -101,8 +101,10 @@ class Controller:
 
 
 def _learned(throttle: Throttle, sample: QuerySample, decided: Decided | None) -> Throttle:
+    # A first micro-batch of a few rows takes its time for compiling: that says nothing of rows.
+    known = sample.batch > 0 or sample.rows_in >= PROBE_ROWS
     batch = BatchTime(sample.rows_in, sample.kept, float(sample.batch_ms))
-    after = replace(throttle, model=throttle.model.after(batch))
+    after = replace(throttle, model=throttle.model.after(batch)) if known else throttle
     if decided is None or decided.arrived <= 0 or sample.rows_in <= 0:
         return after
     first = sample.batch == 0 or throttle.model.cost is None

@@ -15,7 +15,7 @@ KNOBS = "knobs.json"
 DECISIONS = "decisions"
 
 IDLE_MS = 250.0
-"""A query whose last micro-batch ended so long ago had nothing to read; what has come since has just come."""
+"""A query that takes nothing for so long after a micro-batch had nothing to read; what it then takes has just come."""
 
 FIRST_MS = 1000.0
 """A rate of rows is taken for a second of them in the first micro-batch, of which nobody knows since when it waits."""
@@ -26,12 +26,14 @@ class Forward:
     """``checkpoint``: the folder of the query. ``rows_per_unit``: of each of its sources, a first guess.
 
     ``first``: what holds as long as the controller has published nothing. ``now``: milliseconds since 1970.
+    ``trigger_ms``: the least time between two micro-batches, which says nothing of what there is to read.
     """
 
     checkpoint: Path
     first: Throttle
     rows_per_unit: tuple[float, ...]
     now: Callable[[], float]
+    trigger_ms: float = 0.0
 
     def decided(self) -> Decided:
         """What holds for the planned micro-batch: the share of its rows that is kept, and what is told of the query."""
@@ -60,11 +62,25 @@ class Forward:
         return Decided(decision, round(expected), now, throttle)
 
     def _waited(self, batch: int, before: Decided | None, now: float) -> float:
-        """How long the oldest rows of the micro-batch have waited, in milliseconds."""
+        """How long the oldest rows of the micro-batch waited for it, in milliseconds.
+
+        They came since the micro-batch before took its input. Spark writes that down when it does, and when it is done.
+        """
         if before is None:
             return 0.0
-        try:
-            ended = (self.checkpoint / "commits" / str(batch - 1)).stat().st_mtime * 1000
-        except OSError:
+        taken, taken_before, ended = (
+            _written(self.checkpoint / folder / str(number))
+            for folder, number in (("offsets", batch), ("offsets", batch - 1), ("commits", batch - 1))
+        )
+        if taken is None or taken_before is None or ended is None:
             return now - before.decided_ms
-        return IDLE_MS if now - ended > IDLE_MS else now - before.decided_ms
+        idle = taken - ended > IDLE_MS + self.trigger_ms
+        return IDLE_MS if idle else max(0.0, taken - taken_before)
+
+
+def _written(file: Path) -> float | None:
+    """When a file was written, in milliseconds since 1970; None where it cannot be told."""
+    try:
+        return file.stat().st_mtime * 1000
+    except OSError:
+        return None

@@ -47,13 +47,15 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 class EmitContext:
     """``base_dir``: where relative paths start. ``memory_dir``: has a folder per memory source.
 
-    ``control_dir``: holds a file per control relation; None fixes the knobs at their first values.
+    ``control_dir``: holds a file per control relation; None fixes the knobs at their first values. ``trigger_ms``: the
+    least time between two micro-batches.
     """
 
     spark: SparkSession
     base_dir: str = ""
     memory_dir: str = ""
     control_dir: Path | None = None
+    trigger_ms: int = 0
 
     @property
     def sources(self) -> SourceContext:
@@ -161,7 +163,7 @@ def _create_control(control: ControlRelation, query: PhysicalQuery, context: Emi
         units = [rows_per_unit(s.connector, dict(s.options)) for s in scans_of(query)]
         reader = reader.options(
             throttle=json.dumps(to_numbers(first_throttle(control.goal))), checkpoint=str(folder),
-            rows_per_unit=json.dumps(units),
+            rows_per_unit=json.dumps(units), trigger_ms=str(context.trigger_ms),
         )
     elif folder is not None:
         reader = reader.option("path", str(folder / "control.json"))

@@ -258,7 +258,7 @@ def _start_all(
     """Starts every query; Abort at the first that Spark refuses."""
     register_functions(spark, plan.functions, plan.base_dir)
     trigger = _trigger(run.options, plan)
-    context = EmitContext(spark, plan.base_dir, run.options.memory_dir)
+    context = EmitContext(spark, plan.base_dir, run.options.memory_dir, trigger_ms=_interval_ms(run.options, plan))
     for query in queries:
         directory = _directory(root, query)
         try:
@@ -297,10 +297,13 @@ def _directory(root: Path, query: PhysicalQuery) -> Path:
 def _trigger(options: RunOptions, plan: PhysicalPlan) -> dict[str, Any]:
     if options.once:
         return {"availableNow": True}
-    interval = options.trigger_ms
-    if interval is None:
-        interval = int(dict(plan.settings).get("trigger_interval", 0))
-    return {"processingTime": f"{interval} milliseconds"}
+    return {"processingTime": f"{_interval_ms(options, plan)} milliseconds"}
+
+
+def _interval_ms(options: RunOptions, plan: PhysicalPlan) -> int:
+    if options.trigger_ms is not None:
+        return options.trigger_ms
+    return int(dict(plan.settings).get("trigger_interval", 0))
 
 
 def _function_names(plan: PhysicalPlan) -> tuple[str, ...]:

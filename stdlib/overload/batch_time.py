@@ -30,7 +30,10 @@ BELIEF = 1.0
 """How much the cost so far weighs against one micro-batch."""
 
 SURPRISE = 2.0
-"""A micro-batch that takes so many times longer or shorter than expected makes what was before it worthless."""
+"""Two micro-batches in a row that take so many times longer, or shorter, than expected: what was before is worthless.
+
+One alone may be a pause of the machine.
+"""
 
 Matrix = NDArray[np.float64]
 
@@ -71,12 +74,14 @@ class Cost:
 class CostModel:
     """The cost as it was last estimated, and the micro-batches behind it, the latest last.
 
-    ``most_kept``: the largest micro-batch that was seen; beyond it the estimate is a guess.
+    ``most_kept``: the largest micro-batch that was seen; beyond it the estimate is a guess. ``doubt``: how many times
+    longer than expected the last micro-batch took, where that was a surprise; else 1.
     """
 
     cost: Cost | None = None
     batches: tuple[BatchTime, ...] = ()
     most_kept: int = 0
+    doubt: float = 1.0
 
     def after(self, batch: BatchTime) -> CostModel:
         """The model with one more micro-batch. One without rows says nothing of what rows cost."""
@@ -87,9 +92,13 @@ class CostModel:
             return CostModel(_first(batch), (batch,), most)
         ratio = batch.ms / self.cost.time(batch.arrived, batch.kept)
         if not 1 / SURPRISE <= ratio <= SURPRISE:
+            # What only one micro-batch speaks for goes with the next that speaks against it.
+            repeated = self.doubt != 1 and (ratio > 1) == (self.doubt > 1)
+            if len(self.batches) > 1 and not repeated:
+                return replace(self, doubt=ratio)
             return CostModel(_fitted((batch,), self.cost.scaled(ratio)), (batch,), batch.kept)
         batches = (*self.batches[1 - RING :], batch)
-        return replace(self, cost=_fitted(batches, self.cost), batches=batches, most_kept=most)
+        return CostModel(_fitted(batches, self.cost), batches, most)
 
 
 def _first(batch: BatchTime) -> Cost:

@@ -32,7 +32,7 @@ class Engine:
     """``rate``: rows per second at a time; ``cost``: what a micro-batch that begins at a time really costs.
 
     ``noise``: the standard deviation of a micro-batch's time, as a part of it. ``first``: how many times longer
-    the first one takes, in which code is compiled.
+    the first one takes, in which code is compiled. One micro-batch in ``pause_every`` takes ``pause_ms`` longer.
     """
 
     rate: Callable[[float], float]
@@ -42,6 +42,8 @@ class Engine:
     first: float = 3.0
     seed: int = 1
     sheds: bool = True
+    pause_ms: float = 0.0
+    pause_every: int = 20
 
     def run(self, seconds: float) -> list[Batch]:
         random = np.random.default_rng(self.seed)
@@ -58,6 +60,8 @@ class Engine:
             kept = int(random.binomial(arrived, keep))
             ms = self.cost(now).time(arrived, kept) * float(random.lognormal(0, self.noise))
             ms *= 1 if found else self.first
+            if len(found) % self.pause_every == self.pause_every - 1:
+                ms += self.pause_ms
             ended = now + ms / 1000
             ages = (ended - np.linspace(planned, now, 20)) * 1000
             found.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from streamq.compiler.ir.goals import Goal
@@ -9,7 +10,13 @@ from streamq.runtime.control.controller import PATIENCE, Controller
 from streamq.runtime.control.decisions import Decided, DecisionLog
 from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import published
-from streamq.runtime.control.throttle import LEAST_KEEP, Decision, Throttle, first_throttle
+from streamq.runtime.control.throttle import (
+    LEAST_KEEP,
+    PROBE_ROWS,
+    Decision,
+    Throttle,
+    first_throttle,
+)
 from streamq.runtime.metrics import QuerySample
 
 
@@ -43,6 +50,18 @@ def test_a_completeness_that_stands_in_the_way_is_named(tmp_path: Path) -> None:
         decided(tmp_path, batch, throttle, reachable=False)
         told = controller.after(sample(batch))
     assert "completeness of 0.25" in told[0]
+
+
+def test_a_first_micro_batch_of_a_few_rows_says_nothing_of_their_cost(tmp_path: Path) -> None:
+    """Its seconds went into compiling; the next one counts, whatever its size."""
+    controller = Controller(tmp_path, Throttle(2000.0))
+    controller.after(replace(sample(0), batch_ms=3000))
+    assert controller.throttle.model.cost is None
+    controller.after(sample(1))
+    assert controller.throttle.model.cost is not None
+    large = Controller(tmp_path, Throttle(2000.0))
+    large.after(replace(sample(0), rows_in=PROBE_ROWS, kept=PROBE_ROWS))
+    assert large.throttle.model.cost is not None
 
 
 def test_a_folder_that_cannot_be_written_is_told_once_and_learning_goes_on(tmp_path: Path) -> None:

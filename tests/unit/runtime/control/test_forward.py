@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,15 @@ COST = Cost(fixed=150.0, read=0.0005, work=0.004)
 MODEL = CostModel(COST, (), 1_000_000)
 
 
-def plan_batch(checkpoint: Path, batch: int, *offsets: object) -> None:
-    """What Spark writes before it reads a micro-batch."""
+def plan_batch(checkpoint: Path, batch: int, *offsets: object, at_ms: float | None = None) -> None:
+    """What Spark writes before it reads a micro-batch, when it takes its input."""
     folder = checkpoint / "offsets"
     folder.mkdir(parents=True, exist_ok=True)
     lines = ["v1", json.dumps({"batchWatermarkMs": 0})]
     lines += ["-" if offset is None else json.dumps(offset) for offset in offsets]
     (folder / str(batch)).write_text("\n".join(lines))
+    if at_ms is not None:
+        os.utime(folder / str(batch), (at_ms / 1000, at_ms / 1000))
 
 
 def commit(checkpoint: Path, batch: int, at_ms: float) -> None:
@@ -119,16 +122,32 @@ def test_the_last_good_numbers_stay_in_force(tmp_path: Path, text: str | None) -
     assert forward(tmp_path, 850.0).decided().decision.keep == 1.0
 
 
-def test_after_a_pause_rows_have_not_waited(tmp_path: Path) -> None:
-    publish(tmp_path / KNOBS, Throttle(2000.0, MODEL))
-    plan_batch(tmp_path, 0, 0)
-    forward(tmp_path, 0.0).decided()
-    commit(tmp_path, 0, 100.0)
-    plan_batch(tmp_path, 1, 5_000)
-    forward(tmp_path, 60_000.0).decided()
-    found = DecisionLog(tmp_path / DECISIONS).find(1)
+def second_rate(checkpoint: Path, taken_ms: float, trigger_ms: float = 0.0) -> float:
+    """The rate by which a second micro-batch of 5,000 rows is judged, 0.7 s after it took them.
+
+    The first took its input at 100,000 ms and was done at 101,000 ms.
+    """
+    publish(checkpoint / KNOBS, Throttle(2000.0, MODEL))
+    plan_batch(checkpoint, 0, 0, at_ms=100_000.0)
+    forward(checkpoint, 100_700.0).decided()
+    commit(checkpoint, 0, 101_000.0)
+    plan_batch(checkpoint, 1, 5_000, at_ms=taken_ms)
+    replace(forward(checkpoint, taken_ms + 700.0), trigger_ms=trigger_ms).decided()
+    found = DecisionLog(checkpoint / DECISIONS).find(1)
     assert found is not None
-    assert found.decision.rate == pytest.approx(5_000 / IDLE_MS)
+    return found.decision.rate
+
+
+def test_after_a_pause_rows_have_not_waited(tmp_path: Path) -> None:
+    assert second_rate(tmp_path, 160_000.0) == pytest.approx(5_000 / IDLE_MS)
+
+
+def test_a_query_that_takes_long_to_plan_is_busy(tmp_path: Path) -> None:
+    assert second_rate(tmp_path, 101_050.0) == pytest.approx(5_000 / 1_050)
+
+
+def test_a_query_that_waits_for_its_trigger_is_busy(tmp_path: Path) -> None:
+    assert second_rate(tmp_path, 110_000.0, trigger_ms=10_000.0) == pytest.approx(5_000 / 10_000)
 
 
 def test_a_controller_goes_on_from_what_was_published(tmp_path: Path) -> None:

@@ -100,6 +100,13 @@ def test_half_the_capacity_sheds_nothing() -> None:
     assert {batch.keep for batch in after(load(0.5, 1), 15)} == {1.0}
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_pauses_that_fit_into_the_goal_shed_nothing_at_half_the_capacity(seed: int) -> None:
+    """A micro-batch takes a fifth of a second, a pause 0.7 s: more than four times as long as expected."""
+    engine = Engine(rate=lambda _: 79_000, cost=lambda _: COST, pause_ms=700.0, seed=seed)
+    assert {batch.keep for batch in after(engine.run(180), 15)} == {1.0}
+
+
 def test_a_square_wave() -> None:
     """The share follows each edge within seconds and stands still between them, but for 5 % of noise in time."""
     engine = Engine(rate=lambda t: 158_000 * (0.5 if t // 60 % 2 == 0 else 4), cost=lambda _: COST)

@@ -93,15 +93,38 @@ def fitted_on(model: CostModel, batches: list[BatchTime]) -> CostModel:
 
 
 @pytest.mark.parametrize("factor", [100.0, 5.0, 0.2, 0.01])
-def test_a_cost_that_changes_at_once_is_followed_at_once(factor: float) -> None:
+def test_a_cost_that_changes_at_once_is_followed_when_it_is_seen_twice(factor: float) -> None:
     model = fitted(measured(TRUE, varied(100)))
     changed = TRUE.scaled(factor)
-    model = fitted_on(model, measured(changed, [(300_000, 90_000)]))
+    model = fitted_on(model, measured(changed, [(200_000, 60_000), (300_000, 90_000)]))
     assert model.cost is not None
     assert model.cost.time(300_000, 90_000) == pytest.approx(
         changed.time(300_000, 90_000), rel=0.05
     )
     assert model.most_kept == 90_000
+
+
+@pytest.mark.parametrize("factor", [100.0, 5.0, 0.2])
+def test_one_micro_batch_that_is_out_of_line_says_nothing(factor: float) -> None:
+    """As often as it comes: each of them stands between others that are as expected."""
+    model = fitted(measured(TRUE, varied(100)))
+    odd, usual = measured(TRUE.scaled(factor), [(300_000, 90_000)]), measured(TRUE, [(300_000, 90_000)])
+    for _ in range(5):
+        model = fitted_on(model, odd + usual)
+    assert model.cost is not None
+    assert model.cost.time(300_000, 90_000) == pytest.approx(TRUE.time(300_000, 90_000), rel=0.01)
+
+
+def test_surprises_both_ways_do_not_add_up() -> None:
+    model = fitted(measured(TRUE, varied(100)))
+    slow, fast = (measured(TRUE.scaled(factor), [(300_000, 90_000)]) for factor in (10.0, 0.1))
+    assert fitted_on(model, slow + fast + slow + fast).cost == model.cost
+
+
+def test_what_one_micro_batch_said_goes_with_the_next_that_says_otherwise() -> None:
+    model = fitted([BatchTime(1000, 1000, 3000.0), BatchTime(20_000, 20_000, 600.0)])
+    assert model.cost is not None
+    assert model.cost.time(20_000, 20_000) == pytest.approx(600, rel=0.05)
 
 
 def test_only_so_many_micro_batches_are_kept() -> None:
