@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from streamq.stdlib.timelines.exact import sums
-from streamq.stdlib.timelines.folds import FOLDS, Fold, lift, needs_members
+from streamq.stdlib.timelines.folds import FOLDS, Fold, combine, finish, lift, needs_members
 from streamq.stdlib.timelines.groups import Groups
 from streamq.stdlib.timelines.spans import Spans
 from streamq.stdlib.timelines.squares import OF_TWO
@@ -377,3 +377,17 @@ def test_exact_sums() -> None:
             assert abs(Fraction(found) + Fraction(float(rest[k])) - exact) <= abs(exact) * Fraction(
                 1, 2**100
             )
+
+
+@pytest.mark.parametrize(
+    ("values", "average"), [((10, 0, 0, 0), 2.5), ((1, 2, 3, 4, 5, 6, 7, 8, 9), 5.0)]
+)
+def test_g_16_averages_of_parts_combine_by_sum_and_count(
+    values: tuple[float, ...], average: float
+) -> None:
+    fold = Fold("AVG", (0,), "double")
+    rows = {"v0": np.array(values, dtype=float), "nulls": np.zeros(len(values), dtype=np.int64)}
+    part = np.arange(len(values)) % 3
+    parts = combine(fold, lift(fold, rows), Spans(part, part + 1, 3))
+    whole = combine(fold, parts, Spans(np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int64), 1))
+    assert finish(fold, whole)[0].tolist() == [average]
