@@ -7,8 +7,7 @@ when this one did.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -60,16 +59,20 @@ def ages(samples: list[QuerySample], ended: float, rows_per_s: float) -> Ages:
     began = samples[0].ended
     late = [s for s in samples if s.ended >= began + WARM_UP_S and s.rows_in > 0]
 
-    def column(values: Iterator[float], last: tuple[float, ...]) -> np.ndarray:
-        return np.array([*values, *last])
-
     before = samples[-1]
     waited, youngest = ended - before.ended + before.batch_ms / 1000, ended - before.ended
     counts = ended >= began + WARM_UP_S and waited > max((s.result_age_ms / 1000 for s in late), default=0.0)
     rows = rows_per_s * before.batch_ms / 1000
     last = (ended - began, waited, youngest, rows, 0.0) if counts else ()
-    return Ages(
-        column((s.ended - began for s in late), last[0:1]), column((s.result_age_ms / 1000 for s in late), last[1:2]),
-        column((s.batch_ms / 1000 for s in late), last[2:3]), column((float(s.rows_in) for s in late), last[3:4]),
-        column((float(s.kept) for s in late), last[4:5]),
+    found = ages_of(late, began)
+    if not last:
+        return found
+    return Ages(*(np.append(getattr(found, f.name), value) for f, value in zip(fields(found), last, strict=True)))
+
+
+def ages_of(samples: list[QuerySample], began: float = 0.0) -> Ages:
+    """Of these micro-batches alone; ``began``: what their ends count from, seconds since 1970."""
+    rows = np.array(
+        [(s.ended - began, s.result_age_ms / 1000, s.batch_ms / 1000, s.rows_in, s.kept) for s in samples], float
     )
+    return Ages(*rows.reshape(-1, 5).T)

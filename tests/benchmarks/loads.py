@@ -11,7 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from streamq.compiler.driver import compile_program
-from streamq.runtime.metrics import QuerySample
+from streamq.runtime.control.decisions import DecisionLog
+from streamq.runtime.control.forward import DECISIONS
+from streamq.runtime.metrics import QuerySample, QueryTotals
 from streamq.runtime.report.record import Recorder
 from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.runner import run_plan
@@ -33,11 +35,15 @@ CREATE QUERY q INTO none AS
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``ended``: when the run was broken off, seconds since 1970. ``failure``: why it ended before; else empty."""
+    """``ended``: when the run was broken off, seconds since 1970. ``failure``: why it ended before; else empty.
+
+    ``throttle``: the throttle fraction of each micro-batch that had one, by its number.
+    """
 
     samples: list[QuerySample]
     ended: float
     failure: str = ""
+    throttle: dict[int, float] = field(default_factory=dict)
 
 
 def steady(bids_per_s: float) -> str:
@@ -70,9 +76,17 @@ def run(load: str, policy: str, seconds: float) -> Outcome:
 
 @dataclass(slots=True)
 class _Watch(Recorder):
-    """Keeps the samples, and when the run was seen last."""
+    """Keeps the samples and what was decided for them, and when the run was seen last."""
 
+    log: DecisionLog = field(kw_only=True)
     latest: float = field(default_factory=time.time)
+    throttle: dict[int, float] = field(default_factory=dict)
+
+    def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
+        Recorder.sample(self, sample, totals)
+        decided = self.log.find(sample.batch)
+        if decided is not None:
+            self.throttle[sample.batch] = decided.decision.usual
 
     def tick(self, seconds: float) -> None:
         self.latest = time.time()
@@ -80,8 +94,8 @@ class _Watch(Recorder):
 
 def _run(load: str, policy: str, seconds: float) -> Outcome:
     plan = compile_program(PROGRAM.format(memory=MEMORY, load=load, policy=policy)).require()
-    watch = _Watch()
     with TemporaryDirectory(prefix="streamq-benchmark-") as folder:
+        watch = _Watch(log=DecisionLog(Path(folder) / "q" / DECISIONS))
         report = run_plan(plan, RunOptions(duration_s=seconds, checkpoint=Path(folder)), watch)
     failure = "; ".join(d.message for d in report.diagnostics) if report.failed else ""
-    return Outcome(watch.samples.get("q", []), watch.latest, failure)
+    return Outcome(watch.samples.get("q", []), watch.latest, failure, watch.throttle)

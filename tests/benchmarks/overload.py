@@ -4,6 +4,8 @@ Printed are the ages of results (``ages.py``) after the first 15 seconds of a ru
 the capacity allows: the largest rate at which plain Spark stays within the goal; and at a multiple of it less, as
 all rows have to be read, whatever is kept of them. How much less is reckoned from what micro-batches cost.
 
+Plain Spark is the same query without its clause, in a session with the same settings.
+
 Run from the root of the repository::
 
     python -m tests.benchmarks.overload [--seconds 180] [--factors 1 2 4 8] [--goal 4] [--picture overload.html]
@@ -83,6 +85,8 @@ def kept_at_most(samples: list[QuerySample], rate: float, goal: float) -> float:
     the relative errors.
     """
     some = [s for s in samples if s.rows_in > 0 and s.batch_ms > 0]
+    if not some:
+        return rate
     times = np.array([s.batch_ms / 1000 for s in some])
     sizes = np.array([(1.0, s.rows_in, s.kept) for s in some])
     scale = sizes.mean(axis=0)
