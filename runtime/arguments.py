@@ -115,6 +115,17 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     shown.add_argument("--json", action="store_true", help="print JSON lines")
 
 
+def _add_backfill(backfill: argparse.ArgumentParser) -> None:
+    backfill.add_argument("file", metavar="FILE", help=_FILE_HELP)
+    backfill.add_argument("--query", metavar="NAME", help="the query, where more than one keeps what it sheds")
+    backfill.add_argument("--into", metavar="SINK", help="a sink of the program for the answers; else they are printed")
+    backfill.add_argument("--remove", action="store_true", help="with --into: delete the rows when the answers are written")
+    backfill.add_argument("--rows", type=positive, default=1000, metavar="N", help="answers that are printed; 1000")
+    shown = backfill.add_mutually_exclusive_group()
+    shown.add_argument("-q", "--quiet", action="store_true", help="print results only")
+    shown.add_argument("--json", action="store_true", help="print JSON lines")
+
+
 def _add_test(test: argparse.ArgumentParser) -> None:
     test.add_argument(
         "paths", nargs="*", default=["."], metavar="PATH",
@@ -145,6 +156,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "compile": ("write a program's plan, or a PySpark program that runs on its own", _add_compile),
     "explain": ("show what the compiler makes of a program", _add_explain),
     "run": ("run the queries of a program on Spark", _add_run),
+    "backfill": ("run a query over the rows that it shed, where RECOVER DROPPED kept them", _add_backfill),
     "test": ("run the tests of programs, without Spark or on it too", _add_test),
     "fmt": ("bring programs into the standard layout, in place", _add_fmt),
     "doctor": ("say whether this machine can run queries", lambda _: None),

@@ -76,6 +76,13 @@ def run(args: Arguments) -> int:
     return run(args)
 
 
+def backfill(args: Arguments) -> int:
+    """Runs a query over the rows that it shed."""
+    from streamq.runtime.run_command import backfill
+
+    return backfill(args)
+
+
 def run_tests(args: Arguments) -> int:
     """Runs the tests that users wrote for their programs."""
     from streamq.runtime.test_command import run_tests
@@ -88,6 +95,7 @@ COMMANDS: dict[str, Command] = {
     "compile": commands.compile_file,
     "explain": commands.explain,
     "run": run,
+    "backfill": backfill,
     "test": run_tests,
     "fmt": commands.fmt,
     "doctor": commands.doctor,

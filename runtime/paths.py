@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")
 _HIDDEN = ("_", ".")
@@ -45,9 +46,19 @@ def spark_path(path: str) -> str:
     """
     if is_remote(path) or not os.path.isfile(path):
         return path
-    escaped = re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
+    escaped = without_globs(path)
     place = max(i for i, ch in enumerate(escaped) if ch.isalnum())
     return f"{escaped[:place]}[{escaped[place]}]{escaped[place + 1 :]}"
+
+
+def without_globs(path: str) -> str:
+    """The path as Spark takes it where it looks for globs and there are none."""
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
+
+
+def from_log(place: str) -> str:
+    """The path of a file that Spark wrote down as an address."""
+    return unquote(urlparse(place).path if place.startswith("file:") else place)
 
 
 def data_files(

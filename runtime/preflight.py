@@ -43,23 +43,29 @@ def preflight(plan: PhysicalPlan) -> tuple[Diagnostic, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def output_taken(query: PhysicalQuery, base_dir: str) -> Diagnostic | None:
+def output_taken(query: PhysicalQuery, base_dir: str) -> tuple[Diagnostic, ...]:
     """SQ0806 where a *new* run would write into the output folder of another one.
 
     Spark keeps the batch numbers that a folder holds beside the files and silently skips batches
     that are already there, so such a run would write nothing.
     """
+    from streamq.runtime.dropped import holds_dropped
     from streamq.runtime.sink_log import has_batches
 
+    found: list[Diagnostic] = []
     path = _option(query.sink.options, "path")
-    if query.sink.connector != "file" or not path or is_remote(path):
-        return None
-    if not has_batches(Path(resolve(base_dir, path))):
-        return None
+    if query.sink.connector == "file" and path and not is_remote(path) and has_batches(Path(resolve(base_dir, path))):
+        found.append(_taken(path, "the results", query.sink))
+    if query.dropped_sink is not None and holds_dropped(query, base_dir):
+        found.append(_taken(_option(query.dropped_sink.options, "path"), "rows that were shed", query.dropped_sink))
+    return tuple(found)
+
+
+def _taken(path: str, what: str, sink: SinkSpec) -> Diagnostic:
     return Diagnostic(
         "SQ0806",
-        f"output folder `{path}` holds the results of another run",
-        query.sink.origin,
+        f"output folder `{path}` holds {what} of another run",
+        sink.origin,
         help="continue that run with its `--checkpoint`, or empty the folder, or choose another",
     )
 
@@ -172,17 +178,21 @@ def _unreadable(
 def _check_sinks(plan: PhysicalPlan) -> Iterator[Diagnostic]:
     writers: dict[str, list[PhysicalQuery]] = defaultdict(list)
     for query in plan.queries:
-        path = _option(query.sink.options, "path")
-        if query.sink.connector == "file" and path and not is_remote(path):
-            target = resolve(plan.base_dir, path)
-            writers[target].append(query)
-            yield from _check_writable(query.sink, path, target)
+        for sink in (query.sink, *((query.dropped_sink,) if query.dropped_sink is not None else ())):
+            path = _option(sink.options, "path")
+            if sink.connector == "file" and path and not is_remote(path):
+                target = resolve(plan.base_dir, path)
+                writers[target].append(query)
+                yield from _check_writable(sink, path, target)
     for queries in writers.values():
         for second in queries[1:]:
             first = queries[0]
+            both = f"queries `{first.name}` and `{second.name}` write to the same folder"
+            if first is second:
+                both = f"query `{first.name}` writes its results and what it sheds to the same folder"
             yield Diagnostic(
                 "SQ0806",
-                f"queries `{first.name}` and `{second.name}` write to the same folder",
+                both,
                 second.origin,
                 help="give each query a sink of its own, or join the queries with UNION ALL",
                 notes=("Spark keeps one log of batches per output folder",),

@@ -54,6 +54,55 @@ def run(args: Arguments) -> int:
     return RUN_FAILED if report.failed or not written else OK
 
 
+def backfill(args: Arguments) -> int:
+    """Runs a query over the rows that it shed, all that are there."""
+    import os
+    import shutil
+    from datetime import UTC, datetime
+    from tempfile import TemporaryDirectory
+
+    from streamq.compiler.backfill import backfill_plan, keeps_dropped
+    from streamq.runtime.dropped import complete_batches, stream_folder
+    from streamq.runtime.run import RunOptions
+
+    if args.remove and args.into is None:
+        raise UsageError("--remove needs --into: of what is printed some may be left out, and the rows would be gone")
+    program = _load_as_json(args.file) if args.json else load(args.file)
+    if program.result is None or not program.ok:
+        return PROGRAM_ERROR
+    kept = keeps_dropped(program.result)
+    if not kept:
+        raise UsageError(f"no query of {args.file} has RECOVER DROPPED INTO, so nothing it shed is kept")
+    if args.query is None and len(kept) > 1:
+        raise UsageError(f"say which query with --query: {', '.join(kept)}")
+    name = kept[0] if args.query is None else next((n for n in kept if n.casefold() == args.query.casefold()), None)
+    if name is None:
+        raise UsageError(f"query `{args.query}` does not keep what it sheds; {', '.join(kept)} do")
+    running = program.result.require()
+    query = next(q for q in running.queries if q.name == name)
+    batches = complete_batches(stream_folder(query, query.dropped[0].stream, running.base_dir))
+    if not batches:
+        print_error(f"nothing that `{name}` shed is kept")
+        return OK
+    with TemporaryDirectory(prefix="streamq-backfill-") as folder:
+        # What a run writes meanwhile is for the next time.
+        for batch in batches:
+            os.symlink(batch, os.path.join(folder, batch.name))
+        part = f"backfill-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        plan, found = backfill_plan(program.result, name, args.into, folder, running.base_dir, part)
+        show(found, program.sources)
+        if plan is None:
+            return PROGRAM_ERROR
+        asked = RunOptions(once=True, rows_per_batch=args.rows)
+        report = _run(plan, asked, program.sources, (), {}, quiet=args.quiet, as_json=args.json, again=True)
+    if report.failed or report.ended_by == "signal":
+        return RUN_FAILED
+    if args.remove:
+        for batch in batches:
+            shutil.rmtree(batch)
+    return OK
+
+
 def _goals(plan: PhysicalPlan) -> dict[str, int]:
     """How old results may be, in milliseconds, for the queries that say so."""
     return {
@@ -86,11 +135,11 @@ def _endpoint(
 
 def _run(
     plan: PhysicalPlan, asked: RunOptions, sources: SourceMap, others: tuple[RunListener, ...],
-    goals: Mapping[str, int], *, quiet: bool, as_json: bool,
+    goals: Mapping[str, int], *, quiet: bool, as_json: bool, again: bool = False,
 ) -> RunReport:
     """Runs the plan with the listener that the options ask for, and prints how it ended.
 
-    ``others`` hear of the run too.
+    ``others`` hear of the run too. ``again``: it is over rows that were shed.
     """
     gc.enable()
     from streamq.runtime.console import (
@@ -103,8 +152,10 @@ def _run(
     )
     from streamq.runtime.metrics import RunReport
     from streamq.runtime.run import Listeners
+    from streamq.runtime.spark.backfill import run_backfill
     from streamq.runtime.spark.runner import run_plan
 
+    start = run_backfill if again else run_plan
     console = make_console()
     listener: JsonListener | LiveListener | PlainListener | QuietListener
     if as_json:
@@ -115,7 +166,7 @@ def _run(
         listener = LiveListener(console, goals) if console.is_terminal else PlainListener(console)
     try:
         with listener:
-            report = run_plan(plan, asked, Listeners((listener, *others)))
+            report = start(plan, asked, Listeners((listener, *others)))
     except KeyboardInterrupt:
         report = RunReport("signal", 0.0)
     if isinstance(listener, JsonListener):

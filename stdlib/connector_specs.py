@@ -100,6 +100,14 @@ _FOLLOW = (
         doc="Files older than this, against the newest one, are passed over; 7 days unless said.",
     ),
 )
+_TIME_OUT = OptionSpec(
+    name="timestamp_format",
+    default="yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    doc="csv, json: how a TIMESTAMP is written: 'yyyy-MM-dd HH:mm:ss'; with all its digits unless said.",
+)
+"""Spark by itself writes milliseconds, and so would lose what a TIMESTAMP holds beyond them."""
+
+_TEXT_OUT = tuple(_TIME_OUT if option.name == _TIME_OUT.name else option for option in _TEXT)
 _WRITE = (
     OptionSpec(name="partition_by", doc="Columns, with commas, whose values become folders."),
     OptionSpec(
@@ -125,7 +133,7 @@ FILE_TABLE = ConnectorSpec(
 FILE_SINK = ConnectorSpec(
     name="file",
     roles=("sink",),
-    options=(_PATH, _FORMAT, *_TEXT, *_WRITE),
+    options=(_PATH, _FORMAT, *_TEXT_OUT, *_WRITE),
     modes=("append",),
     guarantee="exactly once",
     doc="A folder of files, with a log of those that count.",

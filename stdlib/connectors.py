@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
@@ -215,3 +215,14 @@ def match_columns(
             message = f"column `{name}` of {what} is {has}, which is no {t}"
             problems.append(Problem("SQ0707", name, message, f"declare it as {has}"))
     return tuple(sources), problems
+
+
+def tells_rows_apart(connector: str, options: Mapping[str, object], columns: Collection[str]) -> bool:
+    """True where the source numbers its rows, the same whenever they are read: without looking into them.
+
+    Spark has the numbers of the rows of a file in ``_metadata``, unless ``columns`` of the file's own have that name.
+    """
+    if connector == "nexmark":
+        return True
+    own = any(name.casefold() == "_metadata" for name in columns)
+    return connector == "file" and options.get("format") == "parquet" and not own

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from streamq.compiler.analysis.tumbling import tumbling_ms
 from streamq.compiler.binder.context import BindContext
+from streamq.compiler.binder.outputs import check_output
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.goals import is_estimated
 from streamq.dsl import ast
@@ -15,9 +18,7 @@ CRITICALITIES = (
 )
 _RANKED = ast.ShedByUtility | ast.ShedOlder
 _SHED_NAMES = {"OLDER": "OLDER THAN", "BYUTILITY": "BY UTILITY"}
-_RECOVER_NAMES = {
-    "SYNOPSIS": "FROM SYNOPSIS", "NEAREST": "FROM NEAREST", "DROPPED": "DROPPED INTO"
-}
+_RECOVER_NAMES = {"SYNOPSIS": "FROM SYNOPSIS", "NEAREST": "FROM NEAREST"}
 
 
 def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
@@ -41,7 +42,9 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
                     _check_goals(policy, policies, context)
             case ast.Recover():
                 _check_recover(policy, context)
-                if context.errors == before and not isinstance(policy.method, ast.RecoverEstimate):
+                if isinstance(policy.method, ast.RecoverDropped):
+                    _check_dropped(policy, policies, context)
+                elif context.errors == before and not isinstance(policy.method, ast.RecoverEstimate):
                     name = type(policy.method).__name__.removeprefix("Recover").upper()
                     _refuse(context, f"RECOVER {_RECOVER_NAMES.get(name, name)}", policy.span)
             case _:
@@ -178,11 +181,14 @@ def _check_goals(
                 _refuse(context, f"SHED {_name(policy.method)} with a goal of its own", policy.span,
                         "use SHED RANDOM, or QOS LATENCY instead of a goal")
         case ast.ShedWindows():
-            if goal is not None and latency is not None:
+            if goal is not None and goal.unit == "KBPS":
+                _refuse(context, "SHED WINDOWS TO CAPACITY", goal.span,
+                        "say TO RATE n ROWS PER SECOND, or QOS LATENCY instead of a goal")
+            elif goal is not None and latency is not None:
                 _both(goal, context)
-            elif goal is None or goal.unit != "PERCENT":
-                _refuse(context, "SHED WINDOWS with another goal than BY n PERCENT", policy.span,
-                        "how old results are whole windows cannot keep; say BY 20 PERCENT, or use SHED RANDOM")
+            elif goal is None and latency is None:
+                _refuse(context, "SHED WINDOWS without a goal", policy.span,
+                        "say how old results may be, QOS LATENCY 2 SECONDS, or BY 20 PERCENT")
             elif is_estimated(policies):
                 context.error(
                     "SQ0602", "SHED WINDOWS leaves exact results, so there is nothing to estimate",
@@ -190,6 +196,10 @@ def _check_goals(
                 )
         case method:
             _refuse(context, f"SHED {_name(method)}", policy.span, "use SHED RANDOM")
+
+
+def _has_latency(policies: tuple[ast.Policy, ...]) -> bool:
+    return any(isinstance(i, ast.QosLatency) for p in policies if isinstance(p, ast.Qos) for i in p.items)
 
 
 def _both(goal: ast.ShedGoal, context: BindContext) -> None:
@@ -206,7 +216,8 @@ def check_windows(
     shed = next((p for p in policies if isinstance(p, ast.Shed)), None)
     if shed is None or not isinstance(shed.method, ast.ShedWindows) or tumbling_ms(root) is not None:
         return
-    if shed.goal is None or shed.goal.unit != "PERCENT":
+    without = shed.goal is None and not _has_latency(policies)
+    if without or (shed.goal is not None and shed.goal.unit == "KBPS"):
         return  # refused for that
     _refuse(context, "SHED WINDOWS of other windows than TUMBLE, all of one length,", shed.span,
             "use [TUMBLE …] windows, or SHED RANDOM")
@@ -259,6 +270,42 @@ def _check_recover(policy: ast.Recover, context: BindContext) -> None:
             pass
         case method:
             raise TypeError(f"not a method of recovery: {type(method).__name__}")
+
+
+def _check_dropped(
+    policy: ast.Recover, policies: tuple[ast.Policy, ...], context: BindContext
+) -> None:
+    """Rows that go are written down only where some may go."""
+    shed = next((p.method for p in policies if isinstance(p, ast.Shed)), None)
+    if isinstance(shed, ast.ShedNone) or (shed is None and not _has_latency(policies)):
+        context.error(
+            "SQ0602", "RECOVER DROPPED where nothing is shed", policy.span,
+            help="say what may go, SHED RANDOM BY 20 PERCENT or QOS LATENCY 2 SECONDS, or remove it",
+        )
+
+
+def check_dropped_sink(
+    method: ast.RecoverDropped, sink: lg.SinkDecl, own: str | None, streams: Iterable[lg.SourceDecl], context: BindContext
+) -> None:
+    """Rows that go are files of their own, read again from their source, which has to have them still."""
+    name, span = method.sink.text, method.sink.span
+    if own is not None and own.casefold() == sink.name.casefold():
+        context.error(
+            "SQ0602", f"`{name}` is where the results go, so it cannot hold rows of the source too", span,
+            help="declare another sink with connector = 'file'",
+        )
+    elif sink.connector != "file":
+        _refuse(context, f"RECOVER DROPPED INTO a {sink.connector} sink", span, "use a sink with connector = 'file'")
+    elif dict(sink.options).get("partition_by"):
+        context.error(
+            "SQ0602", "rows that go lie in a folder for each micro-batch, not by columns", span,
+            help="use a sink without partition_by",
+        )
+    for stream in streams:
+        check_output(stream.fields, sink, span, context)
+        if stream.connector == "rate":
+            _refuse(context, f"RECOVER DROPPED of `{stream.name}`, which cannot be read a second time,", span,
+                    "use connector 'nexmark' or 'file' for the stream")
 
 
 def _check_utility(

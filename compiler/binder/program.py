@@ -8,7 +8,11 @@ from streamq.compiler.binder.catalog import Catalog
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.declarations import declare_function, declare_sink, declare_source
 from streamq.compiler.binder.outputs import check_output
-from streamq.compiler.binder.policy import check_policies, check_windows
+from streamq.compiler.binder.policy import (
+    check_dropped_sink,
+    check_policies,
+    check_windows,
+)
 from streamq.compiler.binder.policy_columns import Readable, check_policy_columns
 from streamq.compiler.binder.query import bind_query, bind_view, default_stream
 from streamq.compiler.binder.relations import Environment, view_plan
@@ -107,9 +111,6 @@ def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQ
     context, catalog = env.context, env.catalog
     sink = None if node.sink is None else catalog.sink(node.sink, context)
     check_policies(node.policies, context)
-    for policy in node.policies:
-        if isinstance(policy, ast.Recover) and isinstance(policy.method, ast.RecoverDropped):
-            catalog.sink(policy.method.sink, context)
     try:
         root = default_stream(bind_query(node.query, env.inner(name, {}), outermost=True))
         check_size(root, node.query.span)
@@ -127,12 +128,24 @@ def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQ
         streams = _streams_of(root, catalog)
         utilities = check_policy_columns(node.policies, streams, context, catalog.functions)
         check_windows(node.policies, root, context)
+        _check_dropped(node, sink, root, env)
     if sink is not None and node.sink is not None:
         check_output(root.schema, catalog.sinks[sink.casefold()], node.sink.span, context)
     return lg.LogicalQuery(
         name=name, root=root, sink=sink, policies=node.policies, utilities=utilities,
         origin=node.name.span if node.name is not None else node.query.span,
     )
+
+
+def _check_dropped(node: ast.CreateQuery, own: str | None, root: lg.Logical, env: Environment) -> None:
+    """RECOVER DROPPED INTO: the sink is there, and takes the rows."""
+    methods = (p.method for p in node.policies if isinstance(p, ast.Recover))
+    asked = next((m for m in methods if isinstance(m, ast.RecoverDropped)), None)
+    name = None if asked is None else env.catalog.sink(asked.sink, env.context)
+    if asked is None or name is None:
+        return
+    streams = {n.source.name: n.source for n in walk(root) if isinstance(n, lg.Scan) and not n.source.is_table}
+    check_dropped_sink(asked, env.catalog.sinks[name.casefold()], own, streams.values(), env.context)
 
 
 def _streams_of(root: lg.Logical, catalog: Catalog) -> tuple[Readable, ...]:

@@ -96,6 +96,12 @@ def refusals(plan: ph.PhysicalPlan) -> tuple[Diagnostic, ...]:
             help="run it with `streamq run`, or shed a fixed share, SHED RANDOM BY n PERCENT",
         )
         for query in plan.queries for control in query.controls if control.goal is not None
+    ) + tuple(
+        Diagnostic(
+            "SQ0601", f"a PySpark program cannot keep what `{query.name}` sheds", query.origin,
+            help="run it with `streamq run`, or leave RECOVER DROPPED out",
+        )
+        for query in plan.queries if query.dropped
     )
 
 

@@ -13,6 +13,11 @@ def control_view(query: str) -> str:
     return f"streamq_control_{query}"
 
 
+def dropped_view(query: str) -> str:
+    """The name of such a relation with what held for a micro-batch that is done."""
+    return f"streamq_dropped_{query}"
+
+
 def is_estimated(policies: tuple[ast.Policy, ...]) -> bool:
     """Whether results are worked out for all rows from those that were kept."""
     return any(
@@ -43,6 +48,7 @@ class Goal:
     over which the coverages of all queries that have one are made level, in proportion to their ``weight``.
     ``error``: how large the relative error of estimates may be at ``confidence``, which says how much has to be kept.
     ``ranked``: which rows go depends on what is in them, so it has to be learned what is in all of them.
+    ``window_ms``: whole windows of that length stay or go, which take rows for ``late_ms`` after their end.
     """
 
     percent: float | None = None
@@ -54,6 +60,8 @@ class Goal:
     ranked: bool = False
     error: float | None = None
     confidence: float = 0.95
+    window_ms: int | None = None
+    late_ms: int = 0
 
     @property
     def steered(self) -> bool:

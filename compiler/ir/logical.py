@@ -14,7 +14,7 @@ from streamq.compiler.ir.goals import Goal, Rank
 from streamq.dsl.ast import R2S, JoinKind, Policy
 from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import NO_SPAN, Span
-from streamq.dsl.types import DOUBLE, Type
+from streamq.dsl.types import BIGINT, DOUBLE, Type
 
 OptionValue = str | int | float | bool
 
@@ -138,15 +138,23 @@ class Logical:
         return next((f for f in self.schema if f.name == name), None)
 
 
+ROW = "__row"
+"""The column with a number by which a row is told from all others of its source, whatever is in it."""
+
+
 @dataclass(frozen=True)
 class Scan(Logical):
-    """At time t: all rows of a table, or all rows of a stream stamped up to t."""
+    """At time t: all rows of a table, or all rows of a stream stamped up to t.
+
+    ``rows``: they have the column ROW, for the shedder above, which only its lowering asks for.
+    """
 
     source: SourceDecl
+    rows: bool = False
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:
-        return self.source.fields
+        return (*self.source.fields, Field(ROW, BIGINT, False)) if self.rows else self.source.fields
 
     @cached_property
     def window(self) -> WindowSpec | None:
@@ -231,12 +239,14 @@ class Project(_OneInput):
 
 @dataclass(frozen=True)
 class Shed(_OneInput):
-    """Some of the rows, as the policy of the query allows. ``keys``: the columns whose hash decides.
+    """Some of the rows, as the policy of the query allows. ``keys``: the columns whose hash decides; none where it is
+    that of the place of a row in its source, or where whole windows stay or go.
 
     ``whole_keys``: they are those of BY KEY, so that rows of different streams stay or go together. ``weight``: a
     column that says for how many rows each stands, if there is one. ``rank``: what goes first, where not all rows are
     alike; the hash decides among those. ``window_ms``: the rows of a window of that length stay or go together.
-    ``time``: the column with the event time, where it decides.
+    ``time``: the column with the event time, where it decides. ``whole``: the same rows with all their columns, where
+    those that go are written down.
     """
 
     query: str
@@ -247,6 +257,7 @@ class Shed(_OneInput):
     rank: Rank | None = None
     window_ms: int | None = None
     time: str = ""
+    whole: Logical | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:

@@ -162,7 +162,7 @@ class Knob:
 
 @dataclass(frozen=True, slots=True)
 class ControlRelation:
-    """A one-row relation that the steps' SQL reads as ``(SELECT first(<knob>) FROM <view>)``.
+    """A one-row relation that the steps' SQL reads as ``(SELECT <knob> FROM <view>)``.
 
     ``goal``: what the share of rows follows from, where it is decided for every micro-batch; None: it is fixed.
     """
@@ -195,10 +195,20 @@ class FunctionSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Dropped:
+    """The rows of a stream that a query sheds: ``root`` gives them where ``control`` says what held for a micro-batch."""
+
+    stream: str
+    root: Step
+    control: ControlRelation
+
+
+@dataclass(frozen=True, slots=True)
 class PhysicalQuery:
     """One running query. ``mode`` is ``append`` or ``update``; ``keys``: columns that identify a row of an
     update. ``columns``: (name, CQL type) of the result, hidden ones excluded. ``stateful``: the plan keeps state.
     ``time_column``: the result column that holds a bound of the window, by which people want rows in order.
+    ``dropped``: the rows that it sheds, by stream, which go to ``dropped_sink``.
     """
 
     name: str
@@ -210,6 +220,8 @@ class PhysicalQuery:
     stateful: bool = False
     controls: tuple[ControlRelation, ...] = ()
     time_column: str | None = None
+    dropped: tuple[Dropped, ...] = ()
+    dropped_sink: SinkSpec | None = None
     origin: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 

@@ -7,13 +7,15 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Column
 from streamq.compiler.ir.goals import Goal, is_estimated
-from streamq.compiler.ir.rewrite import is_window_field, walk
+from streamq.compiler.ir.rewrite import is_window_field, walk, with_inputs
 from streamq.compiler.lowering.changes import CHANGE, CHANGED_AT, lower_changes
 from streamq.compiler.lowering.rules import lower
+from streamq.compiler.lowering.scans import dropped_rows, with_rows
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse, refuse_raw_session
 from streamq.compiler.passes.assign_watermarks import keeps_state
 from streamq.compiler.passes.estimate import confidence_of
+from streamq.compiler.passes.place_shedders import dropped_into
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.types import STRING, TIMESTAMP
 from streamq.stdlib.connectors import find_connector
@@ -48,8 +50,8 @@ def lower_plan(
 
 
 def _is_lone(root: lg.Logical) -> bool:
-    """True where one source is read, once, and nothing of it is shed."""
-    return all(len(node.inputs) < 2 and not isinstance(node, lg.Shed) for node in walk(root))
+    """True where one source is read, once."""
+    return all(len(node.inputs) < 2 for node in walk(root))
 
 
 def _lower_query(
@@ -67,8 +69,33 @@ def _lower_query(
         sink=sink, columns=tuple((f.name, str(f.type)) for f in query.root.schema),
         keys=_keys(query) if update else (), stateful=keeps_state(query.root),
         controls=tuple(context.controls.values()), time_column=_time_column(query.root),
-        origin=query.origin,
+        dropped=_dropped(query, context), dropped_sink=_dropped_sink(query, sinks), origin=query.origin,
     )
+
+
+def _dropped(query: lg.LogicalQuery, context: LowerContext) -> tuple[ph.Dropped, ...]:
+    """The rows that go, where the query writes them down; of a stream that is read twice once."""
+    found: dict[str, ph.Dropped] = {}
+    for node in walk(query.root):
+        if isinstance(node, lg.Shed) and node.whole is not None:
+            stream = with_rows(node, _without_watermark(node.whole))
+            one = dropped_rows(node, lower(stream, context), context)
+            found.setdefault(one.stream, one)
+    return tuple(found.values())
+
+
+def _without_watermark(node: lg.Logical) -> lg.Logical:
+    if isinstance(node, lg.Watermark):
+        return _without_watermark(node.input)
+    return with_inputs(node, tuple(_without_watermark(i) for i in node.inputs))
+
+
+def _dropped_sink(query: lg.LogicalQuery, sinks: dict[str, lg.SinkDecl]) -> ph.SinkSpec | None:
+    asked = dropped_into(query.policies)
+    if asked is None:
+        return None
+    decl = next(s for name, s in sinks.items() if name.casefold() == asked.sink.text.casefold())
+    return ph.SinkSpec(decl.name, decl.connector, decl.options, decl.origin)
 
 
 def _on_changes(
@@ -87,7 +114,7 @@ def _on_changes(
         name=query.name, root=below.step, mode="append", sink=_sink(query, sinks, False),
         columns=tuple((n, types.get(n) or extra[n]) for n in below.names), stateful=True,
         controls=tuple(context.controls.values()), time_column=_time_column(query.root),
-        origin=query.origin,
+        dropped=_dropped(query, context), dropped_sink=_dropped_sink(query, sinks), origin=query.origin,
     )
 
 

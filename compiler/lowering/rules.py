@@ -13,7 +13,7 @@ from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, 
 from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.moving import TIME
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
-from streamq.compiler.lowering.scans import lower_scan, lower_shed
+from streamq.compiler.lowering.scans import lower_scan, lower_shed, with_rows
 from streamq.compiler.lowering.sql import SESSION, WINDOW, above_watermark, aggregate, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
@@ -52,7 +52,7 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
             )
             return replace(below.over(step), times=frozenset({node.column}))
         case lg.Shed():
-            return lower_shed(node, lower(node.input, context), context)
+            return lower_shed(node, lower(with_rows(node, node.input), context), context)
         case lg.Window() if frames_a_result(node):
             # The rules for changes stand on these here, and only this one on them.
             from streamq.compiler.lowering.changes import as_stream

@@ -140,7 +140,7 @@ def to_sql(expr: Expr, names: frozenset[str]) -> str:
         case Quality():
             if expr.function not in KNOWN_TO_CONTROL or not expr.view:
                 raise InternalError(f"{expr.function}() reached the lowering")
-            return f"(SELECT first({KNOWN_TO_CONTROL[expr.function]}) FROM {quote(expr.view)})"
+            return f"(SELECT {KNOWN_TO_CONTROL[expr.function]} FROM {quote(expr.view)})"
         case _:
             raise TypeError(f"not an expression: {type(expr).__name__}")
 

@@ -61,7 +61,7 @@ class Lowered:
 class LowerContext:
     """One query's lowering: its name, ids already used, and what it found out on the way.
 
-    ``lone``: the query reads one source, once, and sheds nothing.
+    ``lone``: the query reads one source, once.
     """
 
     query: str

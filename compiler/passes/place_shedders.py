@@ -5,8 +5,8 @@
     Filter(p, Watermark(Scan))   ->   Filter(p, Shed(Watermark(Scan)))
 
 A shedder stands above the watermark, so that shed rows still move event time, and below everything that
-costs. It keeps a row by a hash of its columns: a replayed batch keeps the same rows, and equal keys fall
-together.
+costs. It keeps a row by a hash, of where it stands in its source where the source tells, else of its columns: a
+replayed batch keeps the same rows, and equal keys fall together.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from streamq.dsl import ast
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import Array, Map, Struct
+from streamq.stdlib.connectors import tells_rows_apart
 
 WEIGHT = "__weight"
 """The column that says for how many rows a kept one stands, where a later pass asks for it."""
@@ -92,6 +93,12 @@ def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
             return None
 
 
+def dropped_into(policies: tuple[ast.Policy, ...]) -> ast.RecoverDropped | None:
+    """RECOVER DROPPED INTO of a query, if it is there."""
+    methods = (p.method for p in policies if isinstance(p, ast.Recover))
+    return next((m for m in methods if isinstance(m, ast.RecoverDropped)), None)
+
+
 def _own(goal: ast.ShedGoal) -> Goal:
     """A goal of the clause's own."""
     return Goal(percent=goal.amount) if goal.unit == "PERCENT" else Goal(rows_per_s=goal.amount)
@@ -109,9 +116,14 @@ def qos(policies: tuple[ast.Policy, ...], kind: type[Item]) -> Item | None:
 def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     asked = asked_of(query.policies)
     if asked is None:
+        _tell_unmet(query, context)
         return query
     keys, utilities = asked.keys, dict(query.utilities)
     window_ms = tumbling_ms(query.root) if asked.windows else None
+    if asked.goal.steered and window_ms is not None:
+        late_ms = max((n.delay_ms for n in walk(query.root) if isinstance(n, lg.Watermark)), default=0)
+        asked = replace(asked, goal=replace(asked.goal, window_ms=window_ms, late_ms=late_ms))
+    spooled = dropped_into(query.policies) is not None
     sources: list[str] = []
     memo: dict[int, lg.Logical] = {}
 
@@ -123,10 +135,9 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
                 done = with_inputs(node, tuple(insert(i) for i in node.inputs))
             else:
                 sources.append(stream)
-                columns = shed_columns(node.schema, keys)
                 done = lg.Shed(
-                    node, query.name, columns, asked.goal, bool(keys), rank=_rank(asked, utilities.get(stream)),
-                    window_ms=window_ms, time=_time_of(node), owner=query.name, origin=asked.span,
+                    node, query.name, _hashed(node, asked), asked.goal, bool(keys), rank=_rank(asked, utilities.get(stream)),
+                    window_ms=window_ms, time=_time_of(node), whole=node if spooled else None, owner=query.name, origin=asked.span,
                 )
             memo[id(node)] = done
         return done
@@ -137,15 +148,27 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     if asked.windows:
         keys = ("whole windows",)
     by = f" by {', '.join(keys)}" if keys else "" if rank is None else f", {rank.words}"
+    into = dropped_into(query.policies)
+    kept = "" if into is None else f", and writes it to `{into.sink.text}`"
     context.notices.append(PlanNotice(
         "shedder", query.name,
-        f"drops {asked.goal.words} of {names}{by}, at the source",
+        f"drops {asked.goal.words} of {names}{by}, at the source{kept}",
         hint="every operator of the query lies above, so that is where a dropped row saves most",
         action="SHED NONE keeps all rows", span=asked.span,
     ))
     if not asked.windows:
         _warn_exact(query, sources, asked, context)
     return replace(query, root=root)
+
+
+def _tell_unmet(query: lg.LogicalQuery, context: PassContext) -> None:
+    latency = qos(query.policies, ast.QosLatency)
+    if latency is not None:
+        context.notices.append(PlanNotice(
+            "unmet", query.name,
+            f"keeps every row, however old results become: QOS LATENCY of {latency.latency.ms / 1000:g} s is not enforced",
+            hint="SHED NONE lets no row go", action="SHED AUTO drops what does not fit", span=latency.span,
+        ))
 
 
 def _time_of(node: lg.Logical) -> str:
@@ -174,11 +197,21 @@ def stream_of(node: lg.Logical) -> str | None:
             return None
 
 
-def shed_columns(fields: tuple[lg.Field, ...], keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns whose hash decides: the keys, or all plain ones; nested ones where there are none."""
-    if keys:
-        by_fold = {f.name.casefold(): f.name for f in fields}
-        return tuple(by_fold[k.casefold()] for k in keys)
+def _hashed(node: lg.Logical, asked: Asked) -> tuple[str, ...]:
+    """The columns of a stream whose hash decides; none where the place of a row does, or whole windows stay or go."""
+    if asked.windows:
+        return ()
+    if asked.keys:
+        by_fold = {f.name.casefold(): f.name for f in node.schema}
+        return tuple(by_fold[k.casefold()] for k in asked.keys)
+    source = next(n.source for n in walk(node) if isinstance(n, lg.Scan))
+    if tells_rows_apart(source.connector, dict(source.options), [f.name for f in source.fields]):
+        return ()
+    return _plain_columns(node.schema)
+
+
+def _plain_columns(fields: tuple[lg.Field, ...]) -> tuple[str, ...]:
+    """All columns but nested ones, or those where there are no others."""
     plain = tuple(f.name for f in fields if not isinstance(f.type, Array | Map | Struct))
     return plain or tuple(f.name for f in fields if not isinstance(f.type, Map))
 

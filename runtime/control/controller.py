@@ -14,7 +14,14 @@ from streamq.runtime.control.decisions import Decided, DecisionLog
 from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import publish
 from streamq.runtime.control.looked import NOTHING, Looked
-from streamq.runtime.control.throttle import LEAST_KEEP, PROBE_ROWS, Throttle
+from streamq.runtime.control.throttle import (
+    LEAST_KEEP,
+    PROBE_ROWS,
+    STEADY,
+    Decision,
+    Throttle,
+    same_rate,
+)
 from streamq.runtime.metrics import QuerySample
 from streamq.stdlib.estimate.needed import share_for
 from streamq.stdlib.overload.batch_time import BatchTime
@@ -50,7 +57,10 @@ class Controller:
     error: float | None = None
     recent: deque[QuerySample] = field(default_factory=deque)
     seen: deque[NDArray[np.float64]] = field(default_factory=lambda: deque(maxlen=LOOKED_BACK))
+    _began: bool = False
     _beyond: int = 0
+    _rate: float = 0.0
+    _steady: int = 0
     _told: set[str] = field(default_factory=set)
 
     def give(self, share: float) -> None:
@@ -63,9 +73,13 @@ class Controller:
         """Learns from a micro-batch and publishes; gives what its user should know of, each once."""
         decided = DecisionLog(self.checkpoint / DECISIONS).find(sample.batch)
         self.throttle = replace(
-            _learned(self.throttle, sample, decided), late=self.throttle.late + sample.late,
-            coverage=self._coverage(sample),
+            self._learned(sample, decided), late=self.throttle.late + sample.late,
+            coverage=self._coverage(sample), seen=sample.batch,
         )
+        if decided is not None and self._at_one_rate(decided.decision):
+            # Where the query was idle before, the age of a result counts that in.
+            age_ms = min(sample.result_age_ms, decided.waited_ms + sample.batch_ms)
+            self.throttle = self.throttle.aged(age_ms, decided.decision)
         if looked.ranks:
             self.seen.append(np.array(looked.ranks))
             self.throttle = replace(self.throttle, ranks=levels(self.seen))
@@ -92,25 +106,36 @@ class Controller:
         self._told.update(new)
         return new
 
+    def _learned(self, sample: QuerySample, decided: Decided | None) -> Throttle:
+        """The throttle after a micro-batch; the first one of a run takes its time for compiling.
+
+        So it counts only where nothing is known yet and it has rows enough.
+        """
+        throttle, first = self.throttle, not self._began
+        self._began = True
+        cost = throttle.model.cost
+        known = not first or (cost is None and sample.rows_in >= PROBE_ROWS)
+        batch = BatchTime(sample.rows_in, sample.kept, float(sample.batch_ms))
+        after = replace(throttle, model=throttle.model.after(batch)) if known else throttle
+        if decided is None or decided.arrived <= 0 or sample.rows_in <= 0:
+            return after
+        step = 1.0 if sample.batch == 0 or cost is None else LEARNING
+        ratio = sample.rows_in / decided.arrived
+        return replace(after, counted=after.counted + step * (ratio - after.counted))
+
+    def _at_one_rate(self, decision: Decision) -> bool:
+        """True where the goal is one for the age, and rows came evenly for some micro-batches."""
+        self._steady = self._steady + 1 if same_rate(self._rate, decision.rate) else 0
+        self._rate = decision.rate
+        steered = self.throttle.latency_ms > 0 and self.throttle.fixed_share is None
+        return steered and self._steady >= STEADY
+
     def _coverage(self, sample: QuerySample) -> float:
         self.recent.append(sample)
         while self.recent[0].ended < sample.ended - self.window_s:
             self.recent.popleft()
         arrived = sum(s.kept + s.shed for s in self.recent)
         return sum(s.kept for s in self.recent) / arrived if arrived else 1.0
-
-
-def _learned(throttle: Throttle, sample: QuerySample, decided: Decided | None) -> Throttle:
-    # A first micro-batch of a few rows takes its time for compiling: that says nothing of rows.
-    known = sample.batch > 0 or sample.rows_in >= PROBE_ROWS
-    batch = BatchTime(sample.rows_in, sample.kept, float(sample.batch_ms))
-    after = replace(throttle, model=throttle.model.after(batch)) if known else throttle
-    if decided is None or decided.arrived <= 0 or sample.rows_in <= 0:
-        return after
-    first = sample.batch == 0 or throttle.model.cost is None
-    step = 1.0 if first else LEARNING
-    ratio = sample.rows_in / decided.arrived
-    return replace(after, counted=after.counted + step * (ratio - after.counted))
 
 
 def _out_of_reach(throttle: Throttle, error: float | None) -> str:

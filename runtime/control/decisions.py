@@ -18,17 +18,21 @@ from streamq.runtime.control.throttle import Decision, Throttle
 KEPT_FILES = 100
 """Spark runs none but the last micro-batch again; the others are for whoever wants to look."""
 
-_NAMES = ("keep", "rate", "reachable", "arrived", "decided_ms")
+_NAMES = ("keep", "rate", "reachable", "arrived", "decided_ms", "waited_ms", "usual")
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A decision: for how many rows it was made, when (milliseconds since 1970), and from what."""
+    """A decision: for how many rows it was made, when (milliseconds since 1970), and from what.
+
+    ``waited_ms``: how long the oldest of the rows had waited for their micro-batch.
+    """
 
     decision: Decision
     arrived: int
     decided_ms: float
     throttle: Throttle
+    waited_ms: float = 0.0
 
 
 class DecisionLog:
@@ -42,11 +46,11 @@ class DecisionLog:
         found = read_numbers(self.folder / str(batch))
         if found is None or any(name not in found for name in _NAMES):
             return None
-        decision = Decision(found["keep"], found["rate"], bool(found["reachable"]))
+        decision = Decision(found["keep"], found["rate"], bool(found["reachable"]), found["usual"])
         throttle = from_numbers(found)
         if throttle is None or not 0 <= decision.keep <= 1:
             return None
-        return Decided(decision, int(found["arrived"]), found["decided_ms"], throttle)
+        return Decided(decision, int(found["arrived"]), found["decided_ms"], throttle, found["waited_ms"])
 
     def decide(self, batch: int, make: Callable[[Decided | None], Decided]) -> Decided:
         """The decision of a micro-batch: the one that was written, else a new one, from the one before.
@@ -68,8 +72,8 @@ class DecisionLog:
     def _write(self, batch: int, decided: Decided) -> None:
         decision = decided.decision
         numbers = {
-            "keep": decision.keep, "rate": decision.rate, "reachable": int(decision.reachable),
-            "arrived": decided.arrived, "decided_ms": decided.decided_ms,
+            "keep": decision.keep, "rate": decision.rate, "reachable": int(decision.reachable), "usual": decision.usual,
+            "arrived": decided.arrived, "decided_ms": decided.decided_ms, "waited_ms": decided.waited_ms,
             **to_numbers(decided.throttle),
         }
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, replace
 from streamq.runtime.control.decisions import Decided, DecisionLog
 from streamq.runtime.control.knobs import published
 from streamq.runtime.control.offsets import latest_batch, units_of
 from streamq.runtime.control.throttle import Decision, Throttle, decide
+from streamq.stdlib.overload.steps import Step, stepped
 
 KNOBS = "knobs.json"
 DECISIONS = "decisions"
 
 IDLE_MS = 250.0
-"""A query that takes nothing for so long after a micro-batch had nothing to read; what it then takes has just come."""
+"""A query that takes nothing for so long after a micro-batch had nothing to read; what it then takes has just come.
+
+Unless that is less than half of the time since it last took something: looking for new files may take as long.
+"""
 
 FIRST_MS = 1000.0
 """A rate of rows is taken for a second of them in the first micro-batch, of which nobody knows since when it waits."""
@@ -59,7 +63,9 @@ class Forward:
             throttle, round(expected * throttle.counted), waited,
             Decision() if before is None else before.decision,
         )
-        return Decided(decision, round(expected), now, throttle)
+        if throttle.window_ms:
+            throttle = replace(throttle, steps=_steps(throttle, batch, before, decision))
+        return Decided(decision, round(expected), now, throttle, waited)
 
     def _waited(self, batch: int, before: Decided | None, now: float) -> float:
         """How long the oldest rows of the micro-batch waited for it, in milliseconds.
@@ -74,8 +80,16 @@ class Forward:
         )
         if taken is None or taken_before is None or ended is None:
             return now - before.decided_ms
-        idle = taken - ended > IDLE_MS + self.trigger_ms
+        idle = taken - ended > max(IDLE_MS + self.trigger_ms, (taken - taken_before) / 2)
         return IDLE_MS if idle else max(0.0, taken - taken_before)
+
+
+def _steps(throttle: Throttle, batch: int, before: Decided | None, decision: Decision) -> tuple[Step, ...]:
+    """Which windows are kept. As long as it is not known what the micro-batch before held, the same as then."""
+    steps = () if before is None else before.throttle.steps
+    if steps and throttle.seen < batch - 1:
+        return steps
+    return stepped(steps, throttle.newest, throttle.window_ms, throttle.late_ms, decision.keep)
 
 
 def _written(file: Path) -> float | None:

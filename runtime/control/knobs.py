@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from streamq.runtime.control.throttle import Throttle
+from streamq.runtime.control.throttle import HEADROOM, LEAST_HEADROOM, MOST_HEADROOM, Throttle
 from streamq.stdlib.overload.batch_time import Cost, CostModel
+from streamq.stdlib.overload.steps import Step
 
 _NUMBERS = ("latency_ms", "least", "counted", "most_kept")
 _COST = ("fixed", "read", "work")
 _OPTIONAL = ("share", "fixed_share", "newest")
-RANKS = "ranks"
+RANKS, STEPS = "ranks", "steps"
 
 
 def publish(path: Path, throttle: Throttle) -> None:
@@ -35,11 +36,15 @@ def to_numbers(throttle: Throttle) -> dict[str, Any]:
     found: dict[str, Any] = {
         "latency_ms": throttle.latency_ms, "least": throttle.least, "counted": throttle.counted,
         "most_kept": model.most_kept, "rows_per_s": throttle.rows_per_s, "coverage": throttle.coverage,
-        "late": throttle.late,
+        "late": throttle.late, "headroom": throttle.headroom,
     }
     for name in _OPTIONAL:
         if (value := getattr(throttle, name)) is not None:
             found[name] = value
+    if throttle.window_ms:
+        found |= {"window_ms": throttle.window_ms, "late_ms": throttle.late_ms, "seen": throttle.seen}
+    if throttle.steps:
+        found[STEPS] = [number for step in throttle.steps for number in (step.since, step.share)]
     if throttle.ranks:
         found[RANKS] = list(throttle.ranks)
     cost = model.cost
@@ -64,16 +69,20 @@ def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
     if fixed is None and found["latency_ms"] == rate == 0:
         return None
     model = CostModel(Cost(*given) if given else None, (), int(found["most_kept"]))
+    headroom = min(MOST_HEADROOM, max(LEAST_HEADROOM, found.get("headroom", HEADROOM)))
+    pairs = found.get(STEPS, [])
+    steps = tuple(Step(int(since), kept) for since, kept in zip(pairs[::2], pairs[1::2], strict=False))
     return Throttle(
-        found["latency_ms"], model, found["least"], found["counted"], rate, share, coverage, int(late),
-        fixed, tuple(found.get(RANKS, ())), newest,
+        found["latency_ms"], model, found["least"], found["counted"], rate, share, coverage, int(late), fixed,
+        tuple(found.get(RANKS, ())), newest, headroom, int(found.get("window_ms", 0)),
+        int(found.get("late_ms", 0)), steps, int(found.get("seen", -1)),
     )
 
 
 def read_numbers(path: Path) -> dict[str, Any] | None:
     """The numbers of a JSON object in a file; None where there is none, or something else than numbers in it.
 
-    ``ranks`` alone is a list of them.
+    ``ranks`` and ``steps`` alone are lists of them.
     """
     try:
         found = json.loads(path.read_text("utf-8"))
@@ -81,11 +90,13 @@ def read_numbers(path: Path) -> dict[str, Any] | None:
         return None
     if not isinstance(found, dict):
         return None
-    ranks = found.pop(RANKS, [])
-    if not isinstance(ranks, list) or not all(map(_is_number, (*ranks, *found.values()))):
+    lists = {name: found.pop(name) for name in (RANKS, STEPS) if name in found}
+    if not all(isinstance(values, list) and all(map(_is_number, values)) for values in lists.values()):
+        return None
+    if not all(map(_is_number, found.values())):
         return None
     numbers: dict[str, Any] = {name: float(value) for name, value in found.items()}
-    return numbers | ({RANKS: [float(r) for r in ranks]} if ranks else {})
+    return numbers | {name: [float(value) for value in values] for name, values in lists.items()}
 
 
 def _is_number(value: object) -> bool:

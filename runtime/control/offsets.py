@@ -9,16 +9,63 @@ gives is known from the source's options at first, and then from what has been r
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlparse
+
+from streamq.runtime.paths import from_log
+
+COMPACT = ".compact"
 
 _NOT_COUNTED = frozenset({"since"})
 """Numbers in an offset that do not grow with the rows."""
 
 
-def latest_batch(checkpoint: Path) -> int | None:
-    """The micro-batch that was planned last; None before the first."""
-    return max(map(int, _numbered(checkpoint / "offsets")), default=None)
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What a source of numbered rows gave: from the row ``start`` up to, and without, ``stop``."""
+
+    start: int
+    stop: int
+
+    def __bool__(self) -> bool:
+        return self.start < self.stop
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a source of files gave: their places, as Spark wrote them down."""
+
+    places: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.places)
+
+
+Span = Numbers | Files
+
+
+def span_of(checkpoint: Path, place: int, batch: int) -> Span | None:
+    """What a source gave to a micro-batch, so that it can be read again; None where that is not written down any more."""
+    now, before = _entries(checkpoint, batch), _entries(checkpoint, batch - 1)
+    if place >= len(now) or (batch > 0 and place >= len(before)):
+        return None
+    first = before[place] if batch > 0 else None
+    match now[place]:
+        case None:
+            return Files(())
+        case {"logOffset": last}:
+            after = first["logOffset"] if isinstance(first, dict) else -1
+            files, whole = _files(checkpoint / "sources" / str(place), int(after), int(last))
+            return Files(files) if whole else None
+        case {"n": stop}:
+            return Numbers(int(first["n"]) if isinstance(first, dict) else 0, int(stop))
+        case _:
+            return None
+
+
+def latest_batch(checkpoint: Path, log: str = "offsets") -> int | None:
+    """The micro-batch that was planned last, or done last where ``log`` is ``commits``; None before the first."""
+    return max(map(int, _numbered(checkpoint / log)), default=None)
 
 
 def units_of(checkpoint: Path, batch: int) -> tuple[float, ...]:
@@ -62,16 +109,41 @@ def _total(offset: object) -> float:
 def _bytes(log: Path, after: int, last: int) -> float:
     """The size of the files that a source's log lists for entries after one up to another."""
     found = 0.0
-    for name in _numbered(log):
-        if not after < int(name) <= last:
-            continue
+    for place in _files(log, after, last)[0]:
         try:
-            lines = (log / name).read_text("utf-8").splitlines()[1:]
-            for line in lines:
-                found += Path(unquote(urlparse(json.loads(line)["path"]).path)).stat().st_size
-        except (OSError, ValueError, KeyError, TypeError):
+            found += Path(from_log(place)).stat().st_size
+        except OSError:
             continue
     return found
+
+
+def _files(log: Path, after: int, last: int) -> tuple[tuple[str, ...], bool]:
+    """The files that a source's log lists for entries after one up to another, and whether that is all of them.
+
+    Every tenth entry is compact: it holds all before it, which go some time later.
+    """
+    entries = _log_entries(log)
+    wanted = set(range(after + 1, last + 1))
+    chosen = sorted(wanted & entries.keys())
+    if wanted - entries.keys():
+        chosen += [n for n in sorted(entries) if n > last and entries[n].suffix == COMPACT][:1]
+    found: dict[str, int] = {}
+    for number in chosen:
+        try:
+            lines = entries[number].read_text("utf-8").splitlines()[1:]
+            files = [json.loads(line) for line in lines]
+            found |= {f["path"]: entry for f in files if (entry := f.get("batchId", number)) in wanted}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return tuple(found), wanted <= set(found.values())
+
+
+def _log_entries(log: Path) -> dict[int, Path]:
+    try:
+        paths = [p for p in log.iterdir() if p.name.removesuffix(COMPACT).isdecimal()]
+    except OSError:
+        return {}
+    return {int(p.name.removesuffix(COMPACT)): p for p in paths}
 
 
 def _numbered(folder: Path) -> list[str]:

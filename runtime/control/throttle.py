@@ -11,11 +11,24 @@ forward): the first that is too large is cut already. Pure: no clock, no files.
 from __future__ import annotations
 
 from streamq.compiler.ir.goals import Goal
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, replace
 from streamq.stdlib.overload.batch_time import CostModel
+from streamq.stdlib.overload.steps import Step
 
 HEADROOM = 0.85
-"""The part of the goal that is planned with; the rest is for micro-batches that take longer than expected."""
+"""The part of the goal that is planned with at first; the rest is for micro-batches that take longer than expected."""
+
+LEAST_HEADROOM, MOST_HEADROOM = 0.5, 1.25
+"""How far what is planned with may move. Above 1: micro-batches that are shorter than the model of their cost says."""
+
+LONGER, SHORTER = 0.003, 0.015
+"""What is added where results were young enough, and taken off where they were not: in balance where one in six is not.
+
+Small, as the share that is kept moves with it.
+"""
+
+NEAR = 0.94
+"""The part of the goal above which the oldest result of a micro-batch counts as too old."""
 
 LIMIT = 0.97
 """The part of the goal that no micro-batch may be expected to exceed, however it comes."""
@@ -26,14 +39,20 @@ PROBE_ROWS = 10_000
 GROWTH = 4.0
 """A micro-batch may keep so many times the rows of the largest that was seen."""
 
-STEP = 1.25
-"""A micro-batch is planned to be so many times larger or smaller than the one whose rows are counted, at most."""
+LARGER, SMALLER = 1.25, 2.0
+"""A micro-batch is planned to be so many times larger or smaller than the one whose rows are counted, at most.
+
+A pause of the machine makes the next one larger, and is no reason to plan with another size.
+"""
 
 CHANGED = 0.25
 """A rate of arrival that differs by a larger part is another one, and counts at once; else it is noise."""
 
 SLOWLY = 0.1
 """What of noise each micro-batch takes up."""
+
+STEADY = 3
+"""Micro-batches in a row at one rate of arrival, of which the last tells whether what is planned is right."""
 
 LEAST_KEEP = 0.001
 """Where the goal cannot be reached so much is kept, so that there is something to measure and to show."""
@@ -53,7 +72,8 @@ class Throttle:
     much as its own goal allows. ``coverage``, ``late``: what is told of the query, the share of its sources' rows that
     was kept in the last seconds, and how many rows were late so far. ``fixed_share``: the share that is kept whatever comes,
     in place of a goal. ``ranks``: what is in the rows, where some go first (``stdlib/overload/ranks.py``); ``newest``:
-    the latest event time seen, in microseconds since 1970.
+    the latest event time seen, in microseconds since 1970. ``window_ms``: where whole windows stay or go, their
+    length, and ``late_ms``, how long after their end they take rows; ``steps``: which of them. ``seen``: the last micro-batch that all this takes in.
     """
 
     latency_ms: float
@@ -67,6 +87,22 @@ class Throttle:
     fixed_share: float | None = None
     ranks: tuple[float, ...] = ()
     newest: float | None = None
+    headroom: float = HEADROOM
+    window_ms: int = 0
+    late_ms: int = 0
+    steps: tuple[Step, ...] = ()
+    seen: int = -1
+
+    def aged(self, age_ms: float, decision: Decision) -> Throttle:
+        """With more planned where the oldest row of a micro-batch was young enough, else with less.
+
+        ``decision``: that of the micro-batch. Where nothing was shed more would not be kept if more were planned, and
+        where the goal is beyond reach to plan less does not help.
+        """
+        if age_ms > NEAR * self.latency_ms:
+            less = max(LEAST_HEADROOM, self.headroom - SHORTER)
+            return replace(self, headroom=less) if decision.reachable else self
+        return replace(self, headroom=min(MOST_HEADROOM, self.headroom + LONGER)) if decision.keep < 1 else self
 
 
 def first_throttle(goal: Goal) -> Throttle:
@@ -75,7 +111,8 @@ def first_throttle(goal: Goal) -> Throttle:
     least = max(goal.least, LEAST_KEEP if goal.error is None else FIRST_LEAST)
     fixed = None if goal.percent is None else 1.0 - goal.percent / 100
     return Throttle(
-        latency, least=least, rows_per_s=goal.rows_per_s or 0.0, fixed_share=fixed
+        latency, least=least, rows_per_s=goal.rows_per_s or 0.0, fixed_share=fixed, window_ms=goal.window_ms or 0,
+        late_ms=goal.late_ms,
     )
 
 
@@ -84,12 +121,13 @@ class Decision:
     """The share of a micro-batch that is kept.
 
     ``rate``: rows that arrive in a millisecond, noise taken out; 0 before any did. ``reachable``: False where no
-    share can meet the goal.
+    share can meet the goal. ``usual``: the throttle fraction, the share of a micro-batch of usual size, noise taken out.
     """
 
     keep: float = 1.0
     rate: float = 0.0
     reachable: bool = True
+    usual: float = 1.0
 
 
 def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision) -> Decision:
@@ -108,20 +146,27 @@ def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision)
     cost = throttle.model.cost
     if cost is None:
         return Decision(_within(PROBE_ROWS / arrived, throttle.least), rate)
-    planned = HEADROOM * throttle.latency_ms
+    planned = throttle.headroom * throttle.latency_ms
     # Micro-batches of very different sizes are a guess, so they are approached step by step.
-    usual = min(max(rate * planned / 2, arrived / STEP), arrived * STEP)
+    usual = min(max(rate * planned / 2, arrived / SMALLER), arrived * LARGER)
     usual_budget = cost.budget(usual, planned / 2)
     most = GROWTH * max(throttle.model.most_kept, PROBE_ROWS)
     left = max(LIMIT * throttle.latency_ms - waited_ms, planned / 4)
     burst = before.keep == 1 and cost.time(arrived, arrived) <= left
-    usual_keep = 1.0 if burst else usual_budget / usual
+    usual_keep = 1.0 if burst else min(1.0, usual_budget / usual)
     if throttle.share is not None:
         usual_keep = throttle.share
+    elif max(before.usual, usual_keep) < 1:
+        usual_keep = _smoothed(before.usual, usual_keep)
     keep = min(usual_keep, cost.budget(arrived, left) / arrived, most / arrived)
     kept = _within(keep, throttle.least)
     reachable = kept > throttle.least or cost.time(usual, kept * usual) <= planned / 2
-    return Decision(kept, rate, reachable)
+    return Decision(kept, rate, reachable, usual_keep)
+
+
+def same_rate(before: float, now: float) -> bool:
+    """True where the rate of a decision is that of the one before, but for noise."""
+    return before > 0 and abs(now / before - 1) <= SLOWLY * CHANGED * 1.01
 
 
 def _smoothed(before: float, now: float) -> float:

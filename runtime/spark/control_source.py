@@ -24,6 +24,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from streamq.runtime.control.decisions import Decided
 from streamq.runtime.control.forward import Forward
 from streamq.runtime.control.knobs import from_numbers
 from streamq.stdlib.overload.ranks import SAMPLE_ROWS, cut_of
@@ -31,7 +32,13 @@ from streamq.stdlib.overload.ranks import SAMPLE_ROWS, cut_of
 HASH_STEPS = 1 << 20
 """A row's hash is one of this many values; ``threshold`` says how many of them are kept."""
 
-Row = dict[str, float | int | None]
+SCHEMA = (
+    "keep DOUBLE, threshold BIGINT, coverage DOUBLE, late BIGINT, "
+    "cut DOUBLE, at BIGINT, sample BIGINT, newest BIGINT, steps ARRAY<STRUCT<since BIGINT, threshold BIGINT>>"
+)
+
+Steps = list[dict[str, int]]
+Row = dict[str, float | int | Steps | None]
 
 KNOB_RANGES: dict[str, tuple[float, float]] = {"keep": (0.0, 1.0)}
 """Knob to (least, most)."""
@@ -49,7 +56,8 @@ class ControlSource(DataSource):
     Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash; ``coverage``,
     the share of rows that was kept in the last seconds, and ``late``, how many rows were late so far. Where some rows go
     first: ``cut``, the rank above which a row is kept (NULL: ranks do not matter), ``at``, how many of the hashes are
-    kept of those that have it, ``sample``, how many are looked at, and ``newest``, the latest event time so far.
+    kept of those that have it, ``sample``, how many are looked at, and ``newest``, the latest event time so far. Where
+    whole windows go: ``steps``, the threshold of the windows that start at a time or later.
     """
 
     @classmethod
@@ -57,10 +65,7 @@ class ControlSource(DataSource):
         return "streamq_control"
 
     def schema(self) -> str:
-        return (
-            "keep DOUBLE, threshold BIGINT, coverage DOUBLE, late BIGINT, "
-            "cut DOUBLE, at BIGINT, sample BIGINT, newest BIGINT"
-        )
+        return SCHEMA
 
     def reader(self, schema: StructType) -> ControlReader:
         if "throttle" in self.options:
@@ -97,7 +102,17 @@ def row_of_file(path: Path | None, defaults: Mapping[str, float]) -> Row:
 
 def row_of_decision(forward: Forward) -> Row:
     """The columns for what holds for the planned micro-batch."""
-    decided = forward.decided()
+    return row_of(forward.decided())
+
+
+def keeps_all(row: Row) -> bool:
+    """True where no row goes: by the share, and by those of windows that are open still."""
+    steps = row["steps"] if isinstance(row["steps"], list) else []
+    return row["keep"] == 1.0 and all(step["threshold"] == HASH_STEPS for step in steps)
+
+
+def row_of(decided: Decided) -> Row:
+    """The columns for a decision."""
     throttle, keep = decided.throttle, decided.decision.keep
     row = control_row(keep, throttle.coverage, throttle.late)
     cut = cut_of(throttle.ranks, keep)
@@ -105,6 +120,8 @@ def row_of_decision(forward: Forward) -> Row:
         row |= {"cut": cut.rank, "at": round(cut.at * HASH_STEPS)}
     if throttle.newest is not None:
         row["newest"] = int(throttle.newest)
+    if throttle.steps:
+        row["steps"] = [{"since": s.since, "threshold": round(s.share * HASH_STEPS)} for s in throttle.steps]
     looked_at = SAMPLE_ROWS / max(1.0, decided.arrived * throttle.counted)
     return row | {"sample": round(min(1.0, looked_at) * HASH_STEPS)}
 
@@ -117,7 +134,7 @@ def control_row(keep: float, coverage: float, late: int = 0) -> Row:
     """The columns of the relation."""
     return {
         "keep": keep, "threshold": round(keep * HASH_STEPS), "coverage": coverage, "late": late,
-        "cut": None, "at": 0, "sample": 0, "newest": None,
+        "cut": None, "at": 0, "sample": 0, "newest": None, "steps": None,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
@@ -32,9 +32,10 @@ from streamq.compiler.ir.physical import (
     walk,
 )
 from streamq.runtime.control.knobs import to_numbers
+from streamq.runtime.control.offsets import Span
 from streamq.runtime.control.throttle import first_throttle
 from streamq.runtime.spark.names import quoted
-from streamq.runtime.spark.sources import SourceContext, read_stream, read_table
+from streamq.runtime.spark.sources import SourceContext, read_again, read_stream, read_table
 from streamq.stdlib.row_units import rows_per_unit
 
 _ANY_ROW = "__any_row"
@@ -48,7 +49,7 @@ class EmitContext:
     """``base_dir``: where relative paths start. ``memory_dir``: has a folder per memory source.
 
     ``control_dir``: holds a file per control relation; None fixes the knobs at their first values. ``trigger_ms``: the
-    least time between two micro-batches.
+    least time between two micro-batches. ``span``: what of a stream is read again, in place of all that comes.
     """
 
     spark: SparkSession
@@ -56,6 +57,7 @@ class EmitContext:
     memory_dir: str = ""
     control_dir: Path | None = None
     trigger_ms: int = 0
+    span: Span | None = None
 
     @property
     def sources(self) -> SourceContext:
@@ -72,8 +74,15 @@ def build_frame(query: PhysicalQuery, context: EmitContext) -> DataFrame:
     return _emit(query.root, context)
 
 
+def build_again(step: Step, span: Span, context: EmitContext) -> DataFrame:
+    """The rows of a step over what its stream gave to one micro-batch."""
+    return _emit(step, replace(context, span=span))
+
+
 def _emit(step: Step, context: EmitContext) -> DataFrame:
     match step:
+        case ScanStream() if context.span is not None:
+            return read_again(step, context.span, context.sources)
         case ScanStream():
             return read_stream(step, context.sources)
         case ScanTable():

@@ -28,6 +28,7 @@ from streamq.compiler.ir.physical import (
 from streamq.runtime.reference.values import Instant
 from streamq.runtime.spark.emit import EmitContext, build_frame
 from streamq.runtime.spark.names import quoted
+from streamq.runtime.spark.progress import CLOSING_METRIC
 
 CLOSING_COLUMN = "closing"
 
@@ -50,12 +51,14 @@ def as_fixture(
     controls = tuple(_keep_all(control) for control in query.controls)
     query = replace(
         query, sink=SinkSpec(None, "memory"), controls=controls,
-        root=_over_files(query.root, folders.sources),
+        root=_over_files(query.root, folders.sources), dropped=(), dropped_sink=None,
     )
-    if closing is None:
-        return query
-    closer = _Closer(query, folders.closing, closing, spark)
-    return replace(query, root=closer.closed(query.root))
+    return query if closing is None else closed(query, folders.closing, closing, EmitContext(spark))
+
+
+def closed(query: PhysicalQuery, folder: str, at: Instant, context: EmitContext) -> PhysicalQuery:
+    """The query with its input closed by the one row in the files of a folder, at the instant ``at``."""
+    return replace(query, root=_Closer(query, folder, at, context).closed(query.root))
 
 
 def _keep_all(control: ControlRelation) -> ControlRelation:
@@ -90,7 +93,7 @@ class _Closer:
     query: PhysicalQuery
     folder: str
     at: Instant
-    spark: SparkSession
+    context: EmitContext
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def closed(self, step: Step) -> Step:
@@ -101,7 +104,7 @@ class _Closer:
         """Spark moves tests that do not ask for the event time below a watermark, but not below an Observe."""
         name = f"closing{next(self._numbers)}"
         below = replace(self.query, root=mark.input)
-        schema = build_frame(below, EmitContext(self.spark)).schema
+        schema = build_frame(below, self.context).schema
         last: Step = ScanStream(
             stream=name, connector="file", schema=((CLOSING_COLUMN, "TIMESTAMP"),),
             options=_options(self.folder), id=name,
@@ -110,7 +113,8 @@ class _Closer:
             (f.name, CLOSING_COLUMN if f.name == mark.column else f"CAST(NULL AS {_sql(f.dataType)})")
             for f in schema.fields
         )
-        both = UnionAll((mark.input, Select(last, items, id=name)), id=name)
+        told = Observe(last, f"{name}.row", ((CLOSING_METRIC, "count(1)"),), id=name)
+        both = UnionAll((mark.input, Select(told, items, id=name)), id=name)
         marked = replace(mark, input=both)
         test = f"coalesce({quoted(mark.column)} < timestamp_micros({self.at}), true)"
         return Observe(Where(marked, test, id=name), name, (("rows", "count(1)"),), id=name)

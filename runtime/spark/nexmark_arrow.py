@@ -28,6 +28,9 @@ from streamq.stdlib.nexmark import (
     event_times,
 )
 
+ROW = "__row"
+"""A column that no table declares: the number of the event."""
+
 BIGINT_DIGITS = 19
 _WIDEST_DECIMAL = 38
 
@@ -49,10 +52,10 @@ def check_schema(table: str, schema: pa.Schema) -> None:
             _check_fields(name, list(field.type))
         elif name == TIME and not pa.types.is_timestamp(field.type):
             raise WrongColumn(f"nexmark column {field.name} is TIMESTAMP, not {field.type}")
-        elif name == EVENT_TYPE and not (
+        elif name in (EVENT_TYPE, ROW) and not (
             field.type in (pa.int32(), pa.int64()) or _holds_fractions(field.type)
         ):
-            raise WrongColumn(f"nexmark column {field.name} is INT, not {field.type}")
+            raise WrongColumn(f"nexmark column {field.name} is a number, not {field.type}")
 
 
 def record_batch(
@@ -69,6 +72,8 @@ def record_batch(
 def _native(table: str, wanted: str) -> tuple[str, str]:
     """The (name, SQL type) of the table that a wanted name stands for, in any case."""
     fold = wanted.casefold()
+    if fold == ROW:
+        return ROW, "BIGINT"
     if fold == TIME_ALIAS:
         fold = TIME.casefold()
     for name, sql_type in TABLES[table]:
@@ -82,7 +87,7 @@ def _event_column(wanted: str) -> str:
     fold = wanted.casefold()
     if fold in (TIME_ALIAS, TIME.casefold()):
         return TIME
-    if fold == EVENT_TYPE or fold in TABLES:
+    if fold in (EVENT_TYPE, ROW) or fold in TABLES:
         return fold
     raise WrongColumn(f"nexmark table {EVENT_TABLE} has no column {wanted}")
 
@@ -116,7 +121,8 @@ def _arrays(
     numbers: np.ndarray,
 ) -> list[pa.Array]:
     natives = [_native(kind.name, field.name)[0] for field in fields]
-    made = columns(config, kind, numbers, dict.fromkeys(natives))
+    made = columns(config, kind, numbers, [n for n in dict.fromkeys(natives) if n != ROW])
+    made[ROW] = numbers
     return [_array(made[name], field.type) for name, field in zip(natives, fields, strict=True)]
 
 
@@ -130,6 +136,8 @@ def _all_kinds(config: NexmarkConfig, schema: pa.Schema, numbers: np.ndarray) ->
         name = _event_column(field.name)
         if name == EVENT_TYPE:
             arrays.append(_numbers(kind_of, field.type))
+        elif name == ROW:
+            arrays.append(_numbers(numbers, field.type))
         elif name == TIME:
             arrays.append(_numbers(event_times(config, numbers), field.type))
         else:

@@ -54,7 +54,7 @@ class NexmarkOptions:
     """The options of the source, read and checked.
 
     ``events``: how many there are, of all kinds; 0 never ends. ``max_events``: the most in one micro-batch, or
-    None. ``partitions``: tasks of a batch, at most.
+    None. ``partitions``: tasks of a batch, at most. ``first``: where a table of events begins.
     """
 
     table: str
@@ -62,6 +62,7 @@ class NexmarkOptions:
     events: int
     max_events: int | None
     partitions: int
+    first: int = 0
 
 
 class EventRange(InputPartition):
@@ -95,7 +96,7 @@ class NexmarkSource(DataSource):
 
 
 class NexmarkReader(DataSourceReader):
-    """The first ``events`` events as a table."""
+    """The events up to ``events`` as a table."""
 
     def __init__(self, options: NexmarkOptions, schema: StructType) -> None:
         if options.events <= 0:
@@ -104,7 +105,7 @@ class NexmarkReader(DataSourceReader):
         self.schema = arrow_schema(options.table, schema)
 
     def partitions(self) -> list[EventRange]:
-        return split(0, self.options.events, self.options.partitions)
+        return split(self.options.first, self.options.events, self.options.partitions)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return batches(self.options, self.schema, partition)
@@ -170,9 +171,10 @@ def read_options(options: Mapping[str, str]) -> NexmarkOptions:
     events = int(given.pop("events", 0))
     max_events = int(given.pop("max_events_per_trigger", 0))
     partitions = int(given.pop("num_partitions", 0)) or max(2, os.cpu_count() or 2)
+    first = int(given.pop("first", 0))
     if given:
         raise ValueError(f"nexmark has no option {', '.join(sorted(given))}")
-    return NexmarkOptions(table, NexmarkConfig(**config), events, max_events or None, partitions)
+    return NexmarkOptions(table, NexmarkConfig(**config), events, max_events or None, partitions, first)
 
 
 def table_ddl(table: str) -> str:

@@ -14,6 +14,9 @@ from streamq.runtime.metrics import QuerySample
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+CLOSING_METRIC = "closing"
+"""What the rows are counted as that are no input and end it (``fixture_plan.py``)."""
+
 OUTPUT_METRIC = "streamq.output"
 """Name under which the rows that reach a sink are observed, where Spark does not count them."""
 
@@ -84,21 +87,26 @@ def sample_of(query: str, report: Progress, input_taken: float | None) -> QueryS
 def _intake(report: Progress) -> tuple[int, int, int]:
     """Rows that arrived, were shed and were malformed, from what the query's scans observed.
 
-    A scan of text counts what is ``malformed``, or what is ``well_formed`` where it is all that the query reads; a
-    shedder, which stands above it, counts ``arrived`` and ``kept``. A query sheds on all of its streams or on
-    none. Where it sheds on none, what arrived is Spark's own number of input rows.
+    A scan of text counts what is ``malformed``, or what is ``well_formed`` where it is all that the query reads. A
+    shedder, which stands above it, counts what ``arrived`` there and was ``kept``, or the latter alone where it stands
+    over all that the query reads. A query sheds on all of its streams or on none. What arrived is Spark's own number
+    of input rows, where no shedder says it.
     """
     observed = (report.get("observedMetrics") or {}).values()
-    arrived = int(report.get("numInputRows") or 0)
-    good = next((m["well_formed"] for m in observed if m.get("well_formed") is not None), None)
-    if good is not None:
-        return max(arrived, int(good)), 0, max(0, arrived - int(good))
+    closing = sum(int(m[CLOSING_METRIC]) for m in observed if m.get(CLOSING_METRIC) is not None)
+    arrived = int(report.get("numInputRows") or 0) - closing
     malformed = sum(int(m["malformed"]) for m in observed if m.get("malformed") is not None)
+    good = next((int(m["well_formed"]) for m in observed if m.get("well_formed") is not None), None)
+    if good is not None:
+        arrived = max(arrived, good)
+        malformed = arrived - good
     shedders = [m for m in observed if m.get("kept") is not None]
-    if shedders:
-        passed = sum(int(m["arrived"]) for m in shedders)
-        return passed + malformed, passed - sum(int(m["kept"]) for m in shedders), malformed
-    return arrived, 0, malformed
+    if not shedders:
+        return arrived, 0, malformed
+    kept = sum(int(m["kept"]) for m in shedders)
+    passed = [int(m["arrived"]) for m in shedders if m.get("arrived") is not None]
+    arrived = sum(passed) + malformed if passed else max(arrived, kept + malformed)
+    return arrived, arrived - malformed - kept, malformed
 
 
 def looked_of(report: Progress) -> Looked:

@@ -19,10 +19,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamq.compiler.ir.physical import PhysicalPlan, PhysicalQuery
+from streamq.compiler.ir.physical import OptionValue, PhysicalPlan, PhysicalQuery
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.source import NO_SPAN
 from streamq.runtime import checkpoint
+from streamq.runtime.control.decisions import KEPT_FILES
 from streamq.runtime.control.steering import Steering
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
@@ -33,6 +34,7 @@ from streamq.runtime.spark.functions import register_functions
 from streamq.runtime.spark.own_session import own_session
 from streamq.runtime.spark.progress import ProgressReader
 from streamq.runtime.spark.sinks import RowFeed, SinkContext, start_query
+from streamq.runtime.spark.spool import Spool
 
 GONE = (Py4JError, ConnectionRefusedError, ConnectionResetError)
 """What calls raise when the Java process has ended."""
@@ -66,6 +68,7 @@ class _Run:
     running: list[_Running] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     memory: dict[str, list[ResultRows]] = field(default_factory=dict)
+    spools: dict[str, Spool] = field(default_factory=dict)
     shown: int = 0
     _warm_at: float | None = None
 
@@ -99,6 +102,9 @@ class _Run:
                 one.handle.stop()
             for one in self.running:
                 self._take_samples(one)
+            for query, spool in self.spools.items():
+                spool.close()
+                self._tell(query, spool)
         except GONE as error:
             # What it knew last is lost with it.
             self.lost(error)
@@ -129,10 +135,17 @@ class _Run:
             one.totals = one.totals.plus(sample)
             for text in self.steering.after(sample, looked):
                 self.listener.notice(sample.query, text)
+            if (spool := self.spools.get(sample.query)) is not None:
+                spool.done(sample.batch)
+                self._tell(sample.query, spool)
             self.listener.sample(sample, one.totals)
             rows = self.feed.take(one.plan, sample.batch, sample.rows_out)
             if rows is not None:
                 self._deliver(one.plan, rows)
+
+    def _tell(self, query: str, spool: Spool) -> None:
+        while spool.told:
+            self.listener.notice(query, spool.told.pop(0))
 
     def _deliver(self, query: PhysicalQuery, rows: ResultRows) -> None:
         if query.sink.connector == "memory":
@@ -210,17 +223,25 @@ def run_plan(
         )
 
 
-def _own_session(run: _Run, plan: PhysicalPlan, stack: ExitStack) -> SparkSession:
-    """A session that ends with the run; Abort where it does not start."""
+def session_settings(plan: PhysicalPlan) -> dict[str, OptionValue]:
+    """The program's settings by the names that Spark has for them."""
     settings = dict(plan.settings)
     partitions = settings.pop("shuffle_partitions", None)
     if partitions is not None:
         settings["spark.sql.shuffle.partitions"] = partitions
+    if any(query.dropped for query in plan.queries):
+        # What micro-batches read is to be known until the rows that they shed are written.
+        settings.setdefault("spark.sql.streaming.minBatchesToRetain", KEPT_FILES)
+    return settings
+
+
+def _own_session(run: _Run, plan: PhysicalPlan, stack: ExitStack) -> SparkSession:
+    """A session that ends with the run; Abort where it does not start."""
     run.listener.preparing()
     log = run.options.log_file
     spark = stack.enter_context(
         own_session(
-            settings, app="streamq", fast_start=run.options.fast_start, log_file=log,
+            session_settings(plan), app="streamq", fast_start=run.options.fast_start, log_file=log,
             help="`--log-file` keeps all that it says; `streamq doctor` looks at Java",
         )
     )
@@ -246,8 +267,8 @@ def _before_start(
         directory = _directory(root, query)
         if (foreign := checkpoint.check(query, directory)) is not None:
             found.append(foreign)
-        elif checkpoint.is_new(directory) and (taken := output_taken(query, base_dir)):
-            found.append(taken)
+        elif checkpoint.is_new(directory):
+            found += output_taken(query, base_dir)
     return tuple(found)
 
 
@@ -261,8 +282,11 @@ def _start_all(
     context = EmitContext(spark, plan.base_dir, run.options.memory_dir, trigger_ms=_interval_ms(run.options, plan))
     for query in queries:
         directory = _directory(root, query)
+        spool = Spool(query, context, directory) if query.dropped else None
         try:
             started = checkpoint.record(query, directory)
+            if spool is not None:
+                spool.prepare()
         except OSError as error:
             raise Abort(Diagnostic(
                 "SQ0805", f"checkpoint `{directory}` cannot be written: {(error.strerror or str(error)).lower()}",
@@ -282,6 +306,9 @@ def _start_all(
             )
         except (PySparkException, Py4JError) as error:
             raise Abort(to_diagnostic(error, query, _function_names(plan))) from error
+        if spool is not None:
+            run.spools[query.name] = spool
+            spool.start()
         run.running.append(
             _Running(
                 query, handle, ProgressReader(handle, query.name), QueryTotals(query.name),

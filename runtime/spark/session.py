@@ -6,6 +6,8 @@ Every default can be overridden by the program's ``SET spark.… = …``.
 from __future__ import annotations
 
 import os
+import re
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -55,6 +57,8 @@ DEFAULTS: dict[str, Setting] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": True,
     "spark.sql.streaming.minBatchesToRetain": 20,
     "spark.python.daemon.module": "streamq.runtime.spark.python_workers",
+    # By TCP, each question to a Python worker waits some 40 ms for an acknowledgement that is put off.
+    "spark.python.unix.domain.socket.enabled": hasattr(socket, "AF_UNIX"),
 }
 """Session settings of a run."""
 
@@ -70,6 +74,7 @@ FAST_START: dict[str, Setting] = {
 """What short test queries add: they end before compiled code would pay."""
 
 JVM_FLAGS = ("-XX:+UseParallelGC",)
+JVM_SIZE = re.compile(r"\d+[kmgKMG]")
 FAST_START_JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -125,6 +130,10 @@ def resolve_settings(
     }
     options = "spark.driver.extraJavaOptions"
     ours = [*flags, f"-Dderby.system.home={scratch / 'derby'}"]
+    memory = str(merged["spark.driver.memory"])
+    if not fast_start and JVM_SIZE.fullmatch(memory):
+        # A heap that grows bit by bit is full each time, and cleaned whole: with much state that stops all for seconds.
+        ours.append(f"-Xms{memory}")
     merged[options] = " ".join([*ours, str(chosen.get(options, ""))]).strip()
     return {key: _spell(value) for key, value in merged.items()}
 

@@ -14,8 +14,16 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamq.compiler.ir.physical import Named, OptionValue, ScanStream, ScanTable
 from streamq.dsl.diagnostics import InternalError
+from streamq.runtime.control.offsets import Files, Numbers, Span
 from streamq.runtime.datafiles import FileColumns, columns_of
-from streamq.runtime.paths import data_files, is_remote, resolve, spark_path
+from streamq.runtime.paths import (
+    data_files,
+    from_log,
+    is_remote,
+    resolve,
+    spark_path,
+    without_globs,
+)
 from streamq.runtime.spark.names import quoted
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.connectors import EVENT_TIME
@@ -50,9 +58,28 @@ def read_stream(scan: ScanStream, context: SourceContext) -> DataFrame:
             reader = context.spark.readStream.format("rate").options(**_spark_options(scan.options))
             return _only_declared(reader.load(), scan)
         case "nexmark":
-            return _read_nexmark(context.spark, scan)
+            return _read_nexmark(context.spark, context.spark.readStream, scan)
         case _:
             raise InternalError(f"{scan.id}: no Spark source for connector {scan.connector!r}")
+
+
+def read_again(scan: ScanStream, span: Span, context: SourceContext) -> DataFrame:
+    """What a stream gave to one micro-batch, with the columns of ``scan.schema``."""
+    match span:
+        case Files(places=places):
+            reader = context.spark.read
+            if scan.connector == "memory":
+                return reader.schema(_ddl(scan.schema)).format("json").load(_plain(places))
+            root = resolve(context.base_dir, str(dict(scan.options)["path"]))
+            if Path(root).is_dir():
+                reader = reader.option("basePath", root)
+            return _read_files(reader, scan, context, _plain(places))
+        case Numbers(start=start, stop=stop):
+            return _read_nexmark(context.spark, context.spark.read.option("first", start), scan, stop)
+
+
+def _plain(places: tuple[str, ...]) -> list[str]:
+    return [without_globs(from_log(place)) for place in places]
 
 
 def read_table(scan: ScanTable, context: SourceContext) -> DataFrame:
@@ -67,8 +94,10 @@ def read_table(scan: ScanTable, context: SourceContext) -> DataFrame:
 
 
 def _read_files(
-    reader: DataStreamReader | DataFrameReader, scan: ScanStream | ScanTable, context: SourceContext
+    reader: DataStreamReader | DataFrameReader, scan: ScanStream | ScanTable, context: SourceContext,
+    files: list[str] | None = None,
 ) -> DataFrame:
+    """``files``: the ones to read, in place of all under the scan's path."""
     options = dict(scan.options)
     data_format = str(options["format"])
     path = resolve(context.base_dir, str(options["path"]))
@@ -83,7 +112,7 @@ def _read_files(
         # Spark has no timestamps of nanoseconds: it reads numbers, which become timestamps below.
         context.spark.conf.set(_NANOS_AS_LONG, "true")
         schema = tuple((n, "BIGINT" if n in nanos else t) for n, t in schema)
-    reader = reader.options(**_spark_options(scan.options, streaming=is_stream))
+    reader = reader.options(**_spark_options(scan.options, streaming=is_stream and files is None))
     text = data_format != "parquet"
     corrupt = scan.corrupt_column if text and isinstance(scan, ScanStream) else None
     fails = not is_stream or options.get("on_error") == "fail"
@@ -93,8 +122,12 @@ def _read_files(
             reader = reader.option("columnNameOfCorruptRecord", corrupt)
             if corrupt not in (name for name, _ in schema):
                 schema = (*schema, (corrupt, "STRING"))
-    place = spark_path(path) if is_stream else path
-    frame: DataFrame = reader.schema(_ddl(schema)).format(data_format).load(place)
+    reader = reader.schema(_ddl(schema)).format(data_format)
+    frame: DataFrame
+    if isinstance(reader, DataFrameReader) and files is not None:
+        frame = reader.load(files)
+    else:
+        frame = reader.load(spark_path(path) if is_stream else path)
     if corrupt is not None:
         # The plan counts and leaves out malformed rows next; a select before that would copy each row.
         return frame
@@ -144,12 +177,14 @@ def _read_script(
     return frame
 
 
-def _read_nexmark(spark: SparkSession, scan: ScanStream) -> DataFrame:
+def _read_nexmark(
+    spark: SparkSession, reader: DataStreamReader | DataFrameReader, scan: ScanStream, events: int | None = None
+) -> DataFrame:
     from streamq.runtime.spark.nexmark_source import NexmarkSource
 
     spark.dataSource.register(NexmarkSource)
-    reader = spark.readStream.format(NexmarkSource.name()).options(**dict(scan.options))
-    frame: DataFrame = reader.schema(_ddl(scan.schema)).load()
+    options = dict(scan.options) | ({} if events is None else {"events": events})
+    frame: DataFrame = reader.format(NexmarkSource.name()).options(**options).schema(_ddl(scan.schema)).load()
     return frame
 
 

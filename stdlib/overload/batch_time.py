@@ -94,7 +94,7 @@ class CostModel:
         if not 1 / SURPRISE <= ratio <= SURPRISE:
             # What only one micro-batch speaks for goes with the next that speaks against it.
             repeated = self.doubt != 1 and (ratio > 1) == (self.doubt > 1)
-            if len(self.batches) > 1 and not repeated:
+            if len(self.batches) != 1 and not repeated:
                 return replace(self, doubt=ratio)
             return CostModel(_fitted((batch,), self.cost.scaled(ratio)), (batch,), batch.kept)
         batches = (*self.batches[1 - RING :], batch)

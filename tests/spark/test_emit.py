@@ -209,7 +209,7 @@ def test_unbounded_group_sends_changes(
 def test_shedder_reads_the_control_relation(
     spark: SparkSession, tmp_path: Path, events: StreamScript
 ) -> None:
-    keep = "(xxhash64(`v`, 42) & 1048575L) < (SELECT first(threshold) FROM `streamq_control_q`)"
+    keep = "(xxhash64(`v`, 42) & 1048575L) < (SELECT threshold FROM `streamq_control_q`)"
     tested = Select(stream(), (("v", "`v`"), ("kept", keep)), id="s")
     counts = (("arrived", "count(1)"), ("kept", "count_if(`kept`)"))
     root = pick(Where(Observe(tested, "shed@q", counts, id="s"), "`kept`", id="s"), "v")

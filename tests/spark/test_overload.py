@@ -225,6 +225,23 @@ def test_of_whole_windows_those_that_are_left_are_exact(spark: SparkSession, fol
     assert 0 <= totals(report).shed - lost <= 1  # the row that ends the minute may go too
 
 
+@pytest.mark.parametrize("goal", ["QOS LATENCY 10 MILLISECONDS SHED WINDOWS", "SHED WINDOWS TO RATE 20000 ROWS PER SECOND"])
+def test_whole_windows_under_a_goal_are_exact_whatever_share_follows(
+    spark: SparkSession, folder: Path, tmp_path: Path, goal: str
+) -> None:
+    """Fifty windows of a second over files of 12.5 seconds each, so that a window has rows in two micro-batches."""
+    query = "SELECT g, COUNT(*) AS n, SUM(x) AS x, WINDOW_END FROM s [TUMBLE 1 SECOND] WHERE n >= 0 GROUP BY g"
+    whole = {(r["g"], r["WINDOW_END"]): r for r in run(spark, folder, query, source="ended").rows("q")}
+    report = run(spark, folder, f"{query} {goal}", tmp_path, source="ended")
+    left = {(r["g"], r["WINDOW_END"]): r for r in report.rows("q")}
+    assert all(row == whole[key] for key, row in left.items())
+    assert len(whole) == 50 * GROUPS
+    assert 0 < len(left) < len(whole)
+    log = DecisionLog(tmp_path / "q" / DECISIONS)
+    steps = [d.throttle.steps for batch in range(FILES + 1) if (d := log.find(batch)) is not None]
+    assert any(len(of) > 1 for of in steps), "the share changed on the way"
+
+
 def test_an_error_of_estimates_says_how_much_is_kept(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     """Of 8,000 rows half is kept at first, so a count is right to 1.96 * sqrt(8000) / 8000 = 2.19 %.
 

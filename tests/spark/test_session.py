@@ -119,6 +119,15 @@ def test_settings_of_the_program_win_and_others_stay() -> None:
     assert settings[options].endswith(" -Dmine=1")
 
 
+@pytest.mark.parametrize(("memory", "heap"), [("3g", "-Xms3g"), ("512m", "-Xms512m"), ("4gb", ""), ("1", "")])
+def test_the_heap_has_its_full_size_from_the_start(memory: str, heap: str) -> None:
+    given = {"spark.driver.memory": memory}
+    flags = resolve_settings(given, [])["spark.driver.extraJavaOptions"].split()
+    assert [f for f in flags if f.startswith("-Xms")] == [heap] * bool(heap)
+    small = resolve_settings(given, [], fast_start=True)["spark.driver.extraJavaOptions"]
+    assert "-Xms" not in small
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

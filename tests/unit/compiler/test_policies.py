@@ -69,7 +69,7 @@ def test_values_out_of_range(policy: str) -> None:
         "SHED ATTRIBUTES KEEP (i, s.x)",
         "RECOVER (i, x) FROM SYNOPSIS ERROR AUTO CYCLE (t) RETAIN 2 HOURS",
         "RECOVER ALL FROM NEAREST",
-        "RECOVER DROPPED INTO out",
+        "SHED RANDOM BY 5 PERCENT RECOVER DROPPED INTO out",
     ],
 )
 def test_what_cannot_be_run_yet_is_refused_and_not_ignored(policy: str) -> None:
@@ -118,7 +118,8 @@ def test_contradictions() -> None:
     assert codes(f"SELECT i FROM s {bounded}") == ["SQ0601"]
     assert codes("SELECT i FROM s QOS LATENCY 2 SECONDS UTILITY KEPT() SHED BY UTILITY;") == ["SQ0601"]
     assert codes(f"{windows} BY 20 PERCENT RECOVER ESTIMATE;") == ["SQ0602"]
-    assert codes(f"{windows} TO RATE 5 ROWS PER SECOND;") == ["SQ0601"]
+    assert codes(f"{windows} TO RATE 5 ROWS PER SECOND;") == []
+    assert codes(f"{windows} TO CAPACITY 5 KBPS;") == ["SQ0601"]
     assert of_query("SHED WINDOWS BY 20 PERCENT") == ["SQ0601"]
     timeless = "CREATE STREAM e (a INT) WITH (connector = 'memory');"
     assert codes(f"{timeless} SELECT a FROM e SHED OLDER THAN 5 SECONDS BY 5 PERCENT;") == ["SQ0602"]
@@ -136,7 +137,7 @@ def test_contradictions() -> None:
         ("SHED ATTRIBUTES KEEP (nothing)", ["SQ0601", "SQ0202"]),
         ("RECOVER (nothing) FROM NEAREST", ["SQ0601", "SQ0202"]),
         ("RECOVER ALL FROM SYNOPSIS CYCLE (nothing)", ["SQ0601", "SQ0202"]),
-        ("RECOVER DROPPED INTO nothing", ["SQ0601", "SQ0206"]),
+        ("SHED RANDOM BY 5 PERCENT RECOVER DROPPED INTO nothing", ["SQ0206"]),
         ("QOS UTILITY nothing", ["SQ0601", "SQ0202"]),
         ("QOS UTILITY t", ["SQ0601", "SQ0301"]),
         ("QOS UTILITY SUM(x)", ["SQ0601", "SQ0404"]),
@@ -144,6 +145,35 @@ def test_contradictions() -> None:
 )
 def test_names(policy: str, expected: list[str]) -> None:
     assert of_query(policy) == expected
+
+
+GONE = "CREATE SINK gone WITH (connector = 'file', format = 'parquet', path = 'gone');"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT i FROM s SHED RANDOM BY 5 PERCENT RECOVER DROPPED INTO gone;", []),
+        ("SELECT i FROM s QOS LATENCY 2 SECONDS RECOVER ESTIMATE RECOVER DROPPED INTO GONE;", []),
+        ("SELECT i FROM s RECOVER DROPPED INTO gone;", ["SQ0602"]),
+        ("SELECT i FROM s QOS LATENCY 2 SECONDS SHED NONE RECOVER DROPPED INTO gone;", ["SQ0602"]),
+        ("INSERT INTO gone SELECT i FROM s SHED RANDOM BY 5 PERCENT RECOVER DROPPED INTO gone;", ["SQ0602"]),
+        ("SELECT value FROM tick SHED RANDOM BY 5 PERCENT RECOVER DROPPED INTO gone;", ["SQ0601"]),
+    ],
+)
+def test_where_rows_that_go_may_be_kept(query: str, expected: list[str]) -> None:
+    tick = "CREATE STREAM tick (value BIGINT, ts TIMESTAMP, WATERMARK FOR ts) WITH (connector = 'rate');"
+    assert codes(f"{GONE}{tick if 'tick' in query else ''}{query}") == expected
+
+
+def test_what_goes_is_all_columns_of_the_stream() -> None:
+    result = compile_text(f"{GONE}SELECT i FROM s SHED RANDOM BY 5 PERCENT RECOVER DROPPED INTO gone;")
+    query = result.require().queries[-1]
+    (dropped,) = query.dropped
+    assert query.dropped_sink is not None
+    assert (dropped.stream, query.dropped_sink.name) == ("s", "gone")
+    names = [name for name, _ in dropped.root.items]  # type: ignore[attr-defined]
+    assert {"i", "x", "t"} < set(names)
 
 
 def test_a_key_must_be_in_every_stream_of_the_query() -> None:
@@ -171,3 +201,12 @@ def test_policies_of_a_stream_are_refused_with_their_values_checked() -> None:
     assert codes(stream.format("SHED RANDOM BY 500 PERCENT")) == ["SQ0603"]
     assert codes(stream.format("SHED RANDOM BY KEY (b) BY 5 PERCENT")) == ["SQ0601", "SQ0202"]
     assert codes(stream.format("RECOVER (a) FROM NEAREST")) == ["SQ0601"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [("QOS LATENCY 2 SECONDS SHED NONE", ["unmet"]), ("SHED NONE", []), ("QOS LATENCY 2 SECONDS", ["shedder"])],
+)
+def test_a_goal_that_nothing_serves_is_told(policy: str, expected: list[str]) -> None:
+    notices = compile_text(f"CREATE QUERY q AS SELECT i FROM s {policy};").notices
+    assert [n.kind for n in notices if n.query == "q"] == expected

@@ -30,7 +30,7 @@ def scan(**options: int) -> ScanStream:
 
 def make(slide_ms: int = 5_000, **options: int) -> PhysicalQuery:
     window = AssignWindow(scan(**options), "w", "ts", 10_000, slide_ms, id="hot.window")
-    root = Where(window, "`a` > (SELECT first(keep) FROM c)", id="hot.shed")
+    root = Where(window, "`a` > (SELECT keep FROM c)", id="hot.shed")
     return PhysicalQuery("hot", root, "append", SinkSpec(None, "console"), (("a", "INT"),))
 
 

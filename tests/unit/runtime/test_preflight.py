@@ -158,12 +158,12 @@ def test_two_queries_do_not_share_an_output_folder(tmp_path: Path) -> None:
 
 def test_an_output_folder_of_another_run(tmp_path: Path) -> None:
     query = PhysicalQuery("q", scan("a", "csv", "k"), "append", to_files("out"), ())
-    assert output_taken(query, str(tmp_path)) is None
+    assert output_taken(query, str(tmp_path)) == ()
     log = tmp_path / "out" / "_spark_metadata"
     log.mkdir(parents=True)
-    assert output_taken(query, str(tmp_path)) is None, "a query that was killed as it started goes on"
+    assert output_taken(query, str(tmp_path)) == (), "a query that was killed as it started goes on"
     (log / "0").touch()
-    found = output_taken(query, str(tmp_path))
+    (found,) = output_taken(query, str(tmp_path))
     assert found is not None
     assert found.code == "SQ0806"
 

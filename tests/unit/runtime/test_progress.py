@@ -41,6 +41,11 @@ def test_without_observed_counts_spark_s_own_hold() -> None:
         ({"s@q": {"well_formed": 0}}, 1, (100, 0, 0, 100)),
         ({"s@q": {"malformed": 5}, "r@q": {"malformed": 1}}, 2, (100, 94, 0, 6)),
         ({"s.shed@q": {"arrived": 80, "kept": 60}}, 1, (80, 60, 20, 0)),
+        ({"s.shed@q": {"kept": 60}}, 1, (100, 60, 40, 0)),
+        ({"s.shed@q": {"kept": 0}}, 1, (100, 0, 100, 0)),
+        ({"s@q": {"well_formed": 93}, "s.shed@q": {"kept": 60}}, 1, (100, 60, 33, 7)),
+        ({"s@q": {"malformed": 7}, "s.shed@q": {"kept": 60}}, 1, (100, 60, 33, 7)),
+        ({"s@q": {"well_formed": 93}, "s.shed@q": {"arrived": 93, "kept": 60}}, 1, (100, 60, 33, 7)),
         (
             {"s@q": {"malformed": 5}, "s.shed@q": {"arrived": 85, "kept": 60}},
             1,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamq.runtime.control.throttle import Decision, Throttle, decide
+from streamq.runtime.control.throttle import STEADY, Decision, Throttle, decide, same_rate
 from streamq.stdlib.overload.batch_time import BatchTime, Cost
 
 
@@ -15,7 +15,7 @@ from streamq.stdlib.overload.batch_time import BatchTime, Cost
 class Batch:
     """One micro-batch: when it began and ended (seconds), its rows, and how old the results are (ms).
 
-    ``ages``: of 20 rows that came at equal distances, the oldest first.
+    ``ages``: of 20 rows that came at equal distances, the oldest first. ``usual``: the throttle fraction.
     """
 
     began: float
@@ -25,6 +25,7 @@ class Batch:
     keep: float
     reachable: bool
     ages: tuple[float, ...]
+    usual: float = 1.0
 
 
 @dataclass
@@ -50,12 +51,14 @@ class Engine:
         throttle = Throttle(self.latency_ms)
         now, planned, decision = 0.0, 0.0, Decision()
         found: list[Batch] = []
+        steady = 0
         while now < seconds:
             arrived = self._between(planned, now)
             if arrived == 0:
                 planned, now = now, now + 0.05
                 continue
-            decision = decide(throttle, arrived, (now - planned) * 1000, decision)
+            before, decision = decision, decide(throttle, arrived, (now - planned) * 1000, decision)
+            steady = steady + 1 if same_rate(before.rate, decision.rate) else 0
             keep = decision.keep if self.sheds else 1.0
             kept = int(random.binomial(arrived, keep))
             ms = self.cost(now).time(arrived, kept) * float(random.lognormal(0, self.noise))
@@ -65,9 +68,11 @@ class Engine:
             ended = now + ms / 1000
             ages = (ended - np.linspace(planned, now, 20)) * 1000
             found.append(
-                Batch(now, ended, arrived, kept, keep, decision.reachable, tuple(ages.tolist()))
+                Batch(now, ended, arrived, kept, keep, decision.reachable, tuple(ages.tolist()), decision.usual)
             )
-            throttle = Throttle(self.latency_ms, throttle.model.after(BatchTime(arrived, kept, ms)))
+            throttle = replace(throttle, model=throttle.model.after(BatchTime(arrived, kept, ms)))
+            if len(found) > 1 and steady >= STEADY:
+                throttle = throttle.aged(ages[0], decision)
             planned, now = now, ended
         return found
 

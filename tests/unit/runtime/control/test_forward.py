@@ -13,7 +13,7 @@ from streamq.runtime.control.controller import Controller
 from streamq.runtime.control.decisions import DecisionLog
 from streamq.runtime.control.forward import DECISIONS, IDLE_MS, KNOBS, Forward
 from streamq.runtime.control.knobs import publish
-from streamq.runtime.control.offsets import latest_batch, units_of
+from streamq.runtime.control.offsets import Files, Numbers, latest_batch, span_of, units_of
 from streamq.runtime.control.throttle import PROBE_ROWS, Throttle
 from streamq.runtime.metrics import QuerySample
 from streamq.stdlib.overload.batch_time import Cost, CostModel
@@ -71,6 +71,43 @@ def test_units_of_files_are_their_bytes(tmp_path: Path) -> None:
     assert units_of(tmp_path / "checkpoint", 1) == (500,)
     (log / "1").write_text("v1\nbroken")
     assert units_of(tmp_path / "checkpoint", 1) == (0,)
+
+
+def log_files(checkpoint: Path, name: str, *files: tuple[Path, int]) -> None:
+    """An entry of the log of a file source: files, each with the number of the entry that it came in."""
+    log = checkpoint / "sources" / "0"
+    log.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps({"path": f.as_uri(), "timestamp": 1, "batchId": entry}) for f, entry in files]
+    (log / name).write_text("\n".join(("v1", *lines)))
+
+
+def test_spans_of_files_and_of_numbers(tmp_path: Path) -> None:
+    files = [tmp_path / f"{n}.json" for n in range(4)]
+    log_files(tmp_path, "0", (files[0], 0))
+    log_files(tmp_path, "1", (files[1], 1), (files[2], 1))
+    for batch, n in enumerate((100, 100, 250)):
+        plan_batch(tmp_path, batch, {"logOffset": min(batch, 1)}, {"n": n, "since": 7})
+    assert span_of(tmp_path, 0, 0) == Files((files[0].as_uri(),))
+    assert span_of(tmp_path, 0, 1) == Files((files[1].as_uri(), files[2].as_uri()))
+    assert span_of(tmp_path, 0, 2) == Files(())
+    assert [span_of(tmp_path, 1, n) for n in range(3)] == [Numbers(0, 100), Numbers(100, 100), Numbers(100, 250)]
+    assert span_of(tmp_path, 2, 0) is None
+    (tmp_path / "offsets" / "1").unlink()
+    assert span_of(tmp_path, 0, 2) is None
+
+
+def test_every_tenth_entry_of_a_log_holds_those_before_it(tmp_path: Path) -> None:
+    files = [tmp_path / f"{n}.json" for n in range(11)]
+    for n, file in enumerate(files):
+        file.write_text("x" * (n + 1))
+    log_files(tmp_path, "8", (files[8], 8))
+    log_files(tmp_path, "9.compact", *((file, n) for n, file in enumerate(files[:10])))
+    log_files(tmp_path, "10", (files[10], 10))
+    for batch in range(11):
+        plan_batch(tmp_path, batch, {"logOffset": batch})
+    for batch in (0, 3, 8, 9, 10):
+        assert span_of(tmp_path, 0, batch) == Files((files[batch].as_uri(),))
+        assert units_of(tmp_path, batch) == (batch + 1,)
 
 
 def forward(checkpoint: Path, now: float = 10_000.0, rows: tuple[float, ...] = (1.0,)) -> Forward:
@@ -152,6 +189,8 @@ def test_a_query_that_waits_for_its_trigger_is_busy(tmp_path: Path) -> None:
 
 def test_a_controller_goes_on_from_what_was_published(tmp_path: Path) -> None:
     controller = Controller(tmp_path, Throttle(2000.0, MODEL))
-    controller.after(QuerySample("q", 3, 0.0, rows_in=100_000, kept=100_000, batch_ms=600))
+    controller.after(QuerySample("q", 3, 0.0, rows_in=100_000, kept=100_000, batch_ms=6000))
+    assert controller.throttle.model == MODEL, "the first micro-batch of a run takes its time for compiling"
+    controller.after(QuerySample("q", 4, 0.0, rows_in=100_000, kept=100_000, batch_ms=600))
     assert controller.throttle.model.batches[-1].kept == 100_000
     assert json.loads((tmp_path / KNOBS).read_text())["latency_ms"] == 2000
