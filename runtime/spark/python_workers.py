@@ -24,27 +24,13 @@ def main() -> None:
     # Threads would not live on in the workers, so nothing is imported here that starts any.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import numpy  # noqa: F401
-    import pyspark.daemon
     import pyspark.worker
+    from pyspark.daemon import manager
 
     import streamq.runtime.spark.stateful  # noqa: F401
 
     pass_batches(pyspark.worker)
-    daemon: Any = pyspark.daemon
-    daemon.worker = without_farewell(daemon.worker)
-    daemon.manager()
-
-
-def without_farewell(work: Callable[[Any, bool], int]) -> Callable[[Any, bool], int]:
-    """The work of a worker, which ends without a word where Spark has gone before it could say the last one."""
-
-    def worker(connection: Any, authenticated: bool) -> int:
-        try:
-            return work(connection, authenticated)
-        except BrokenPipeError:
-            return 1
-
-    return worker
+    manager()
 
 
 def pass_batches(worker: Any) -> None:
