@@ -52,8 +52,10 @@ class Catalog:
         named = [s.decl.name for s in self.sources.values()]
         return named + [v.name.text for v in self.views.values()]
 
-    def sink(self, ident: ast.Ident, context: BindContext) -> str | None:
-        """The declared name of a sink; reports an unknown one."""
+    def sink(
+        self, ident: ast.Ident, context: BindContext, example: str = "connector = 'console'"
+    ) -> str | None:
+        """The declared name of a sink; reports an unknown one. ``example``: options that would do for it."""
         found = self.sinks.get(ident.text.casefold())
         if found is not None:
             context.used.add(("sink", ident.text.casefold()))
@@ -61,7 +63,7 @@ class Catalog:
         context.error(
             "SQ0206", f"unknown sink `{ident.text}`", ident.span, label="not declared",
             help=did_you_mean(ident.text, [s.name for s in self.sinks.values()])
-            or f"declare it: CREATE SINK {ident.text} WITH (connector = 'console')",
+            or f"declare it: CREATE SINK {ident.text} WITH ({example})",
         )
         return None
 

@@ -8,11 +8,7 @@ from streamq.compiler.binder.catalog import Catalog
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.declarations import declare_function, declare_sink, declare_source
 from streamq.compiler.binder.outputs import check_output
-from streamq.compiler.binder.policy import (
-    check_dropped_sink,
-    check_policies,
-    check_windows,
-)
+from streamq.compiler.binder.policy import check_dropped_sink, check_policies, check_windows
 from streamq.compiler.binder.policy_columns import Readable, check_policy_columns
 from streamq.compiler.binder.query import bind_query, bind_view, default_stream
 from streamq.compiler.binder.relations import Environment, view_plan
@@ -141,8 +137,12 @@ def _check_dropped(node: ast.CreateQuery, own: str | None, root: lg.Logical, env
     """RECOVER DROPPED INTO: the sink is there, and takes the rows."""
     methods = (p.method for p in node.policies if isinstance(p, ast.Recover))
     asked = next((m for m in methods if isinstance(m, ast.RecoverDropped)), None)
-    name = None if asked is None else env.catalog.sink(asked.sink, env.context)
-    if asked is None or name is None:
+    if asked is None:
+        return
+    # `streamq backfill --into` may write to any of them.
+    env.context.used |= {("sink", folded) for folded in env.catalog.sinks}
+    name = env.catalog.sink(asked.sink, env.context, f"connector = 'file', path = '{asked.sink.text}'")
+    if name is None:
         return
     streams = {n.source.name: n.source for n in walk(root) if isinstance(n, lg.Scan) and not n.source.is_table}
     check_dropped_sink(asked, env.catalog.sinks[name.casefold()], own, streams.values(), env.context)

@@ -166,6 +166,20 @@ def test_where_rows_that_go_may_be_kept(query: str, expected: list[str]) -> None
     assert codes(f"{GONE}{tick if 'tick' in query else ''}{query}") == expected
 
 
+def test_a_sink_that_only_a_backfill_may_write_to_is_not_unused() -> None:
+    answers = "CREATE SINK answers WITH (connector = 'console');"
+    kept = "SELECT i FROM s SHED RANDOM BY 5 PERCENT RECOVER DROPPED INTO gone;"
+    assert codes(f"{GONE}{answers}{kept}") == []
+    assert codes(f"{answers}SELECT i FROM s SHED RANDOM BY 5 PERCENT;") == ["SQ0902"]
+
+
+def test_an_unknown_sink_of_dropped_rows_is_to_be_one_of_files() -> None:
+    (unknown,) = found("SELECT i FROM s SHED RANDOM BY 5 PERCENT RECOVER DROPPED INTO nowhere;")
+    assert (unknown.code, unknown.help) == (
+        "SQ0206", "declare it: CREATE SINK nowhere WITH (connector = 'file', path = 'nowhere')"
+    )
+
+
 def test_what_goes_is_all_columns_of_the_stream() -> None:
     result = compile_text(f"{GONE}SELECT i FROM s SHED RANDOM BY 5 PERCENT RECOVER DROPPED INTO gone;")
     query = result.require().queries[-1]
