@@ -165,12 +165,14 @@ class ControlRelation:
     """A one-row relation that the steps' SQL reads as ``(SELECT <knob> FROM <view>)``.
 
     ``goal``: what the share of rows follows from, where it is decided for every micro-batch; None: it is fixed.
+    ``implied``: it may have no row where all rows are kept, which costs Spark no job.
     """
 
     view: str
     query: str
     knobs: tuple[Knob, ...]
     goal: Goal | None = None
+    implied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
         marked, counts = _marked(node, below, control, step_id)
         observed = ph.Observe(marked, name, counts, id=step_id, origin=node.origin)
         step = ph.Where(observed, quote(KEEP), id=step_id, origin=node.origin)
-    weight = f"{1 << HASH_BITS}D / (SELECT threshold FROM {quote(control.view)})"
+    weight = f"{1 << HASH_BITS}D / {_threshold(control)}"
     weights = ((node.weight, weight),) if node.weight else ()
     names = _visible(below)
     plain = ph.Select(step, (*below.passed(names), *weights), id=step_id, origin=node.origin)
@@ -213,8 +213,13 @@ def _test(node: lg.Shed, control: ph.ControlRelation, time: str | None = None) -
     if time is not None:
         low = f"({low} | xxhash64({quote(time)}) & 0L)"
     steps = _in_steps(control)
-    read = _threshold_of_window(node) if steps else f"(SELECT threshold FROM {quote(control.view)})"
+    read = _threshold_of_window(node) if steps else _threshold(control)
     return f"{low} < {read}"
+
+
+def _threshold(control: ph.ControlRelation) -> str:
+    """The number below which a row's hash has to lie: all of them where the relation has no row."""
+    return f"coalesce((SELECT threshold FROM {quote(control.view)}), {1 << HASH_BITS}L)"
 
 
 def _in_steps(control: ph.ControlRelation) -> bool:
@@ -283,5 +288,6 @@ def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
         context.controls[node.query] = ph.ControlRelation(
             view=control_view(node.query), query=node.query,
             knobs=(ph.Knob("keep", keep, 0.0, 1.0),), goal=goal if goal.steered else None,
+            implied=not (goal.ranked or goal.window_ms or context.measured),
         )
     return context.controls[node.query]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from streamq.runtime.control.decisions import Decided, DecisionLog
 from streamq.runtime.control.forward import DECISIONS, KNOBS
-from streamq.runtime.control.knobs import publish
+from streamq.runtime.control.knobs import publish, published
 from streamq.runtime.control.looked import NOTHING, Looked
 from streamq.runtime.control.throttle import (
     LEAST_KEEP,
@@ -62,6 +62,7 @@ class Controller:
     _rate: float = 0.0
     _steady: int = 0
     _told: set[str] = field(default_factory=set)
+    _written: bool = False
 
     def give(self, share: float) -> None:
         """The share that a fair query keeps, from its next micro-batch on; a folder that cannot be written keeps the last."""
@@ -91,8 +92,14 @@ class Controller:
             step = LEARNING * (needed - self.throttle.least)
             self.throttle = replace(self.throttle, least=max(self.least, self.throttle.least + step))
         found: list[str] = []
+        if self._written and published(self.checkpoint / KNOBS) is None:
+            found.append(
+                f"{KNOBS} beside the checkpoint, with the numbers that steer it, was lost or broken: the last good ones "
+                "stayed in force, and it is written again"
+            )
         try:
             publish(self.checkpoint / KNOBS, self.throttle)
+            self._written = True
         except OSError as error:
             found.append(
                 f"what is learned cannot be written beside the checkpoint ({error.strerror}): "

@@ -1,7 +1,7 @@
 """``streamq_control``: the control relation of a query, one row of numbers that may change while it runs.
 
-A shed expression reads it as an uncorrelated scalar subquery, which Spark runs anew in every micro-batch: then
-``read`` runs once and looks at the file of knobs, so the plan stays the same while the numbers change. The
+A shed expression reads it as an uncorrelated scalar subquery, which Spark plans and runs anew in every micro-batch:
+then ``reader`` is called once and looks at the file of knobs, so the query stays the same while the numbers change. The
 file is a JSON object, ``{"keep": 0.25}``; a controller replaces it atomically. A knob that is missing, not a
 number or out of range has its default, and so has every knob where the file is missing or broken: a run must
 not stop, nor drop rows, because a control file was lost.
@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -57,7 +58,8 @@ class ControlSource(DataSource):
     the share of rows that was kept in the last seconds, and ``late``, how many rows were late so far. Where some rows go
     first: ``cut``, the rank above which a row is kept (NULL: ranks do not matter), ``at``, how many of the hashes are
     kept of those that have it, ``sample``, how many are looked at, and ``newest``, the latest event time so far. Where
-    whole windows go: ``steps``, the threshold of the windows that start at a time or later.
+    whole windows go: ``steps``, the threshold of the windows that start at a time or later. With ``implied``, there is
+    no row where all rows are kept.
     """
 
     @classmethod
@@ -68,6 +70,8 @@ class ControlSource(DataSource):
         return SCHEMA
 
     def reader(self, schema: StructType) -> ControlReader:
+        plan_no_partition()
+        implied = self.options.get("implied") == "true"
         if "throttle" in self.options:
             first = from_numbers(json.loads(self.options["throttle"]))
             assert first is not None
@@ -75,23 +79,47 @@ class ControlSource(DataSource):
                 Path(self.options["checkpoint"]), first,
                 tuple(json.loads(self.options["rows_per_unit"])), _now_ms, float(self.options["trigger_ms"]),
             )
-            return ControlReader(partial(row_of_decision, forward), schema)
+            return ControlReader(row_of_decision(forward), schema, implied)
         path, defaults = self.options.get("path"), read_defaults(self.options)
-        return ControlReader(partial(row_of_file, Path(path) if path else None, defaults), schema)
+        return ControlReader(row_of_file(Path(path) if path else None, defaults), schema, implied)
 
 
 class ControlReader(DataSourceReader):
-    """Asks for the numbers when a micro-batch wants them, not before."""
+    """Gives the numbers that hold for a micro-batch, ``row``."""
 
-    def __init__(self, row: Callable[[], Row], schema: StructType) -> None:
+    def __init__(self, row: Row, schema: StructType, implied: bool) -> None:
         self.row = row
         self.schema = to_arrow_schema(schema, timezone="UTC")
+        self.implied = implied
 
     def partitions(self) -> list[InputPartition]:
-        return [InputPartition(0)]
+        return [] if self.implied and keeps_all(self.row) else [InputPartition(self.row)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield pa.RecordBatch.from_pylist([self.row()], schema=self.schema)
+        # pyspark gives an empty list of partitions one that has no value.
+        if partition.value is not None:
+            yield pa.RecordBatch.from_pylist([partition.value], schema=self.schema)
+
+
+def plan_no_partition() -> None:
+    """Lets pyspark hand on an empty list of partitions as it is, in the process in which it plans.
+
+    Spark runs no job then, which takes several times as long as all the rest of asking for the numbers.
+    """
+    planner: Any = sys.modules.get("pyspark.sql.worker.plan_data_source_read")
+    if planner is None or getattr(planner, "empty_as_empty", False):
+        return
+    plan_others = planner.write_read_func_and_partitions
+
+    def plan(outfile: IO[bytes], *, reader: object, **rest: object) -> None:
+        if isinstance(reader, ControlReader) and not reader.partitions():
+            planner.pickleSer._write_with_length(None, outfile)
+            planner.write_int(0, outfile)
+        else:
+            plan_others(outfile, reader=reader, **rest)
+
+    planner.write_read_func_and_partitions = plan
+    planner.empty_as_empty = True
 
 
 def row_of_file(path: Path | None, defaults: Mapping[str, float]) -> Row:

@@ -178,7 +178,7 @@ def _create_control(control: ControlRelation, query: PhysicalQuery, context: Emi
         reader = reader.option("path", str(folder / "control.json"))
     for knob in control.knobs:
         reader = reader.option(knob.name, knob.initial)
-    reader.load().createOrReplaceTempView(quoted(control.view))
+    reader.option("implied", control.implied).load().createOrReplaceTempView(quoted(control.view))
 
 
 def scans_of(query: PhysicalQuery) -> tuple[ScanStream, ...]:

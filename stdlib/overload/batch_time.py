@@ -8,6 +8,7 @@ for free. In a micro-batch engine the fixed part is large, and a shed row has st
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -32,8 +33,19 @@ BELIEF = 1.0
 SURPRISE = 2.0
 """Two micro-batches in a row that take so many times longer, or shorter, than expected: what was before is worthless.
 
-One alone may be a pause of the machine.
+One alone may be a pause of the machine. Where there is a cost by which it and those after it took their time (within
+``EXPLAINED``), and one of them was not as expected either, it is the cost that has changed.
 """
+
+EXPLAINED = 1.25
+FREE_BELIEF = 1e-6
+"""How much the cost so far weighs where all of it may have changed."""
+
+SETTLED = 4
+"""Micro-batches after which what was before a change is forgotten."""
+
+LEAST_MS = 1e-6
+"""Where a cost says that a micro-batch takes no time."""
 
 Matrix = NDArray[np.float64]
 
@@ -66,6 +78,10 @@ class Cost:
             return 0.0
         return left / self.work if self.work > 0 else float("inf")
 
+    def ratio(self, batch: BatchTime) -> float:
+        """How many times longer than this a micro-batch took."""
+        return batch.ms / max(self.time(batch.arrived, batch.kept), LEAST_MS)
+
     def scaled(self, factor: float) -> Cost:
         return Cost(self.fixed * factor, self.read * factor, self.work * factor)
 
@@ -74,14 +90,15 @@ class Cost:
 class CostModel:
     """The cost as it was last estimated, and the micro-batches behind it, the latest last.
 
-    ``most_kept``: the largest micro-batch that was seen; beyond it the estimate is a guess. ``doubt``: how many times
-    longer than expected the last micro-batch took, where that was a surprise; else 1.
+    ``most_kept``: the largest micro-batch that was seen; beyond it the estimate is a guess. ``odd``: a surprise, and the
+    micro-batches since, none of which tells whether it was a pause. ``old``: the cost before it changed, as long as that is new.
     """
 
     cost: Cost | None = None
     batches: tuple[BatchTime, ...] = ()
     most_kept: int = 0
-    doubt: float = 1.0
+    odd: tuple[BatchTime, ...] = ()
+    old: Cost | None = None
 
     def after(self, batch: BatchTime) -> CostModel:
         """The model with one more micro-batch. One without rows says nothing of what rows cost."""
@@ -90,15 +107,40 @@ class CostModel:
         most = max(self.most_kept, batch.kept)
         if self.cost is None:
             return CostModel(_first(batch), (batch,), most)
-        ratio = batch.ms / self.cost.time(batch.arrived, batch.kept)
-        if not 1 / SURPRISE <= ratio <= SURPRISE:
-            # What only one micro-batch speaks for goes with the next that speaks against it.
-            repeated = self.doubt != 1 and (ratio > 1) == (self.doubt > 1)
-            if len(self.batches) != 1 and not repeated:
-                return replace(self, doubt=ratio)
-            return CostModel(_fitted((batch,), self.cost.scaled(ratio)), (batch,), batch.kept)
-        batches = (*self.batches[1 - RING :], batch)
-        return CostModel(_fitted(batches, self.cost), batches, most)
+        ratio = self.cost.ratio(batch)
+        since = (*self.odd[:1], *self.odd[1:][-SETTLED:], batch) if self.odd else ()
+        other = _explaining(since, self.cost) if since else None
+        if other is not None and len(self._odd_as_the_first(since)) > 1:
+            return CostModel(other, since, max(one.kept for one in since), old=self.cost)
+        if _near(ratio, SURPRISE):
+            batches = (*self.batches[1 - RING :], batch)
+            old = self.old if len(batches) < SETTLED else None
+            return CostModel(_fitted(batches, self.cost), batches, most, since if other is not None else (), old)
+        if self.old is not None:
+            # What changed may be something else; or nothing did.
+            again = _explaining((*self.batches, batch), self.old)
+            if again is not None:
+                return CostModel(again, (*self.batches, batch), most, old=self.old)
+            if _near(self.old.ratio(batch), SURPRISE):
+                return CostModel(_fitted((batch,), self.old), (batch,), most)
+        # What only one micro-batch speaks for goes with the next that speaks against it.
+        repeated = bool(self.odd) and (ratio > 1) == (self.cost.ratio(self.odd[-1]) > 1)
+        if len(self.batches) != 1 and not repeated:
+            return replace(self, odd=(batch,) if other is None else since)
+        return CostModel(_fitted((batch,), self.cost.scaled(ratio)), (batch,), batch.kept)
+
+    def _odd_as_the_first(self, since: tuple[BatchTime, ...]) -> list[BatchTime]:
+        """Those that took longer than expected where the first did, or shorter where it did."""
+        assert self.cost is not None
+        ratios = [self.cost.ratio(batch) for batch in since]
+        return [
+            batch for batch, ratio in zip(since, ratios, strict=True)
+            if (ratio > EXPLAINED if ratios[0] > 1 else ratio < 1 / EXPLAINED)
+        ]
+
+
+def _near(ratio: float, factor: float) -> bool:
+    return 1 / factor <= ratio <= factor
 
 
 def _first(batch: BatchTime) -> Cost:
@@ -107,7 +149,30 @@ def _first(batch: BatchTime) -> Cost:
     return Cost(fixed, rows * FIRST_READ_SHARE, rows)
 
 
-def _fitted(batches: Sequence[BatchTime], before: Cost) -> Cost:
+def _explaining(batches: Sequence[BatchTime], before: Cost) -> Cost | None:
+    """The cost after a change by which all of these took as long as they did, if there is one: the simplest."""
+    for costs in ((_with_work(batches, before), _scaled(batches, before)), (_fitted(batches, before, FREE_BELIEF),)):
+        off = [max(abs(math.log(cost.ratio(batch))) for batch in batches) for cost in costs]
+        if min(off) <= math.log(EXPLAINED):
+            return costs[off.index(min(off))]
+    return None
+
+
+def _with_work(batches: Sequence[BatchTime], before: Cost) -> Cost:
+    """Least squares of the relative errors, where only the rows that are kept cost something else than before."""
+    kept = np.array([batch.kept / batch.ms for batch in batches])
+    rest = np.array([1 - before.time(batch.arrived, 0) / batch.ms for batch in batches])
+    work = float(kept @ rest / max(float(kept @ kept), 1e-300))
+    return replace(before, work=max(0.0, work))
+
+
+def _scaled(batches: Sequence[BatchTime], before: Cost) -> Cost:
+    """Least squares of the relative errors, where all costs more, or less, by one factor."""
+    times = np.array([before.time(batch.arrived, batch.kept) / batch.ms for batch in batches])
+    return before.scaled(float(times.sum() / (times @ times)))
+
+
+def _fitted(batches: Sequence[BatchTime], before: Cost, strength: float = BELIEF) -> Cost:
     """Least squares of the relative errors, of costs that are not negative, held near to those before."""
     times = np.array([batch.ms for batch in batches])
     sizes = np.array([(1.0, batch.arrived, batch.kept) for batch in batches])
@@ -115,7 +180,7 @@ def _fitted(batches: Sequence[BatchTime], before: Cost) -> Cost:
     prior = np.array((before.fixed, before.read, before.work))
     # A cost that was 0 may become a hundredth of a micro-batch.
     scale = np.maximum(prior, times[-1] / np.maximum(sizes[-1], 1.0) / 100)
-    belief = np.sqrt(BELIEF)
+    belief = np.sqrt(strength)
     # In units of ``scale``, so that the three columns are alike.
     matrix = np.vstack((sizes * scale * (weights / times)[:, None], belief * np.eye(3)))
     wanted = np.concatenate((weights, belief * prior / scale))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,17 +13,22 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from streamq.compiler.driver import compile_program
+from streamq.compiler.ir.physical import PhysicalQuery
+from streamq.compiler.options import CompileOptions
 from streamq.runtime.reference.engine import EvaluateOptions, evaluate
 from tests.contract.answers import Changes, changes_until, difference, moment, net_of_rows, plain
 from tests.contract.moving_programs import FEATURES, MOVING, all_queries, chosen
 from tests.contract.programs import LAST_KEY, LAST_SECOND, PRELUDE, Sample, samples_of
-from tests.support.streams import at, run_once, write_batches
+from tests.support.streams import Rows, at, run_all, write_batches
 
 EXAMPLES = int(os.environ.get("STREAMQ_GENERATED_PROGRAMS", "100"))
 """How many programs one run compares: ``STREAMQ_GENERATED_PROGRAMS=1000`` for a long one."""
 
 PART = 10
 """Programs of one test; each test draws its own, always the same."""
+
+AT_ONCE = 4
+"""Programs that run side by side on Spark."""
 
 MIXED = 10
 """One of so many parts draws from all kinds of queries; those that run on changes take several times as long."""
@@ -63,13 +67,19 @@ def by_definition(sample: Sample) -> tuple[bool, Changes]:
     return answer.is_stream, without_instants(found) if answer.is_stream else found
 
 
-def on_spark(spark: SparkSession, sample: Sample, base: Path, is_stream: bool) -> Changes:
-    """The same of what Spark gives; a relation comes as rows that end with a sign and an instant."""
+def started_with(sample: Sample, base: Path) -> tuple[PhysicalQuery, Path, Path]:
+    """The query of a program, with its input written where it reads it."""
     s, r = closed(sample)
     write_batches(base / "s", [[{"k": k, "v": v, "x": x, "ts": at(t)} for k, v, x, t in b] for b in s])
     write_batches(base / "r", [[{"k": k, "w": w, "ts": at(t)} for k, w, t in b] for b in r])
     write_batches(base / "t", [[{"k": k, "n": n} for k, n in sample.t]])
-    rows = run_once(spark, f"{PRELUDE}{sample.query};", base)["query"].rows
+    options = CompileOptions(base_dir=str(base), verify=True)
+    (query,) = compile_program(f"{PRELUDE}{sample.query};", options).require().queries
+    return query, base, base / "checkpoint"
+
+
+def of_spark(rows: Rows, is_stream: bool) -> Changes:
+    """The same of what Spark gives; a relation comes as rows that end with a sign and an instant."""
     if is_stream:
         return without_instants(rounded(Counter((0.0, row) for row in rows)))
     return rounded(net_of_rows(row for row in rows if row[-1] <= CLOSED))
@@ -98,21 +108,32 @@ def is_last(value: Any) -> bool:
     return value == LAST_KEY or (isinstance(value, int) and value >= LAST_SECOND - 100)
 
 
-@pytest.mark.parametrize("part", range(-(-EXAMPLES // PART)))
-def test_engines_agree(spark: SparkSession, part: int) -> None:
+def drawn(part: int) -> list[Sample]:
+    """The programs of a part."""
+    found: list[Sample] = []
+
     @seed(part)
     @settings(
         max_examples=min(PART, EXAMPLES - part * PART), deadline=None, database=None,
         phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow],
     )
     @given(sample=samples(part))
-    def agree(sample: Sample) -> None:
-        is_stream, expected = by_definition(sample)
-        with TemporaryDirectory() as base:
-            found = on_spark(spark, sample, Path(base), is_stream)
-        assert found == expected, f"{sample.query}: {difference(found, expected)}"
+    def draw(sample: Sample) -> None:
+        found.append(sample)
 
-    agree()
+    draw()
+    return found
+
+
+@pytest.mark.parametrize("part", range(-(-EXAMPLES // PART)))
+def test_engines_agree(spark: SparkSession, tmp_path: Path, part: int) -> None:
+    programs = drawn(part)
+    assert len(programs) == min(PART, EXAMPLES - part * PART)
+    queries = [started_with(sample, tmp_path / str(number)) for number, sample in enumerate(programs)]
+    for sample, outcome in zip(programs, run_all(spark, queries, AT_ONCE), strict=True):
+        is_stream, expected = by_definition(sample)
+        found = of_spark(outcome.rows, is_stream)
+        assert found == expected, f"{sample.query}: {difference(found, expected)}"
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)

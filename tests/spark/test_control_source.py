@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.datasource import InputPartition
 
 from streamq.runtime.spark.control_source import (
     HASH_STEPS,
+    SCHEMA,
     ControlSource,
     control_row,
     read_defaults,
@@ -85,6 +87,22 @@ def test_defaults_come_from_the_options() -> None:
             read_defaults(wrong)
 
 
+@pytest.mark.parametrize(("keep", "implied", "rows"), [(1.0, True, 0), (1.0, False, 1), (0.999, True, 1)])
+def test_where_all_rows_are_kept_there_is_no_row_and_no_job(
+    spark: SparkSession, keep: float, implied: bool, rows: int
+) -> None:
+    spark.dataSource.register(ControlSource)
+    control = spark.read.format(ControlSource.name()).option("keep", keep).option("implied", implied).load()
+    assert control.rdd.getNumPartitions() == rows
+    assert [row.threshold for row in control.collect()] == [round(keep * HASH_STEPS)] * rows
+
+
+def test_without_a_row_where_pyspark_insists_on_a_partition(spark: SparkSession) -> None:
+    reader = ControlSource({"implied": "true"}).reader(spark.createDataFrame([], SCHEMA).schema)
+    assert reader.partitions() == []
+    assert list(reader.read(InputPartition(None))) == []
+
+
 def test_a_running_query_follows_the_file_without_a_restart(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -92,12 +110,12 @@ def test_a_running_query_follows_the_file_without_a_restart(
     spark.dataSource.register(NexmarkSource)
     spark.dataSource.register(ControlSource)
     control = spark.read.format(ControlSource.name()).option("path", str(path))
-    control.option("keep", 1.0).load().createOrReplaceTempView("control_of_test")
+    control.options(keep=1.0, implied=True).load().createOrReplaceTempView("control_of_test")
     source = spark.readStream.format(NexmarkSource.name()).options(table="bid", rate="50000")
     source.schema("auction BIGINT, price BIGINT, url STRING").load().createOrReplaceTempView("bids")
     kept = spark.sql(
         "SELECT (xxhash64(auction, price, url, 42) & 1048575L)"
-        " < (SELECT threshold FROM control_of_test) AS keep FROM bids"
+        " < coalesce((SELECT threshold FROM control_of_test), 1048576L) AS keep FROM bids"
     ).observe("shed", F.count(F.lit(1)).alias("arrived"), F.count_if("keep").alias("kept"))
     writer = kept.where("keep").writeStream.format("noop")
     query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()

@@ -73,15 +73,22 @@ def run_once(
     """
     result = compile_program(program, CompileOptions(base_dir=str(base), verify=True))
     folder = checkpoint or base / f"checkpoint-{uuid4().hex[:8]}"
+    queries = result.require().queries
+    outcomes = run_all(spark, [(query, base, folder) for query in queries], at_once)
+    return {query.name: outcome for query, outcome in zip(queries, outcomes, strict=True)}
+
+
+def run_all(
+    spark: SparkSession, queries: Sequence[tuple[PhysicalQuery, Path, Path]], at_once: int
+) -> list[Outcome]:
+    """Queries with the folders of their input and their checkpoints; the outcomes in the same order."""
     running: deque[_Started] = deque()
-    found: dict[str, Outcome] = {}
-    for query in result.require().queries:
+    found: list[Outcome] = []
+    for query, base, checkpoint in queries:
         if len(running) == at_once:
-            _finish(spark, running.popleft(), found)
-        running.append(_start(spark, query, base, folder))
-    for started in running:
-        _finish(spark, started, found)
-    return found
+            found.append(_finish(spark, running.popleft()))
+        running.append(_start(spark, query, base, checkpoint))
+    return found + [_finish(spark, started) for started in running]
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ def _start(spark: SparkSession, query: PhysicalQuery, base: Path, checkpoint: Pa
     return _Started(query.name, table, handle)
 
 
-def _finish(spark: SparkSession, started: _Started, outcomes: dict[str, Outcome]) -> None:
+def _finish(spark: SparkSession, started: _Started) -> Outcome:
     assert started.handle.awaitTermination(TIMEOUT_S), f"{started.name} did not end"
     found = spark.sql(f"SELECT * FROM {started.table}").collect()
     spark.catalog.dropTempView(started.table)
@@ -117,4 +124,4 @@ def _finish(spark: SparkSession, started: _Started, outcomes: dict[str, Outcome]
             total = observed.setdefault(name, {})
             for key, value in values.asDict().items():
                 total[key] = total.get(key, 0) + (value or 0)
-    outcomes[started.name] = Outcome(rows, observed, late, rows_in)
+    return Outcome(rows, observed, late, rows_in)

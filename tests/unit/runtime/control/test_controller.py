@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from streamq.compiler.ir.goals import Goal
 from streamq.runtime.control.controller import PATIENCE, Controller
 from streamq.runtime.control.decisions import Decided, DecisionLog
@@ -72,6 +74,20 @@ def test_a_folder_that_cannot_be_written_is_told_once_and_learning_goes_on(tmp_p
     assert controller.throttle.model.cost is not None
     controller.give(0.5)
     assert controller.throttle.share == 0.5
+
+
+@pytest.mark.parametrize("text", [None, "", '{"latency_ms": 2000'])
+def test_numbers_that_are_lost_are_told_once_and_written_again(tmp_path: Path, text: str | None) -> None:
+    controller = Controller(tmp_path, Throttle(2000.0))
+    assert controller.after(sample(0)) == ()
+    for batch, told in ((1, 1), (2, 0)):
+        if text is None:
+            (tmp_path / KNOBS).unlink()
+        else:
+            (tmp_path / KNOBS).write_text(text)
+        found = controller.after(sample(batch))
+        assert [KNOBS in notice for notice in found] == [True] * told
+        assert published(tmp_path / KNOBS) is not None
 
 
 def test_coverage_is_that_of_the_last_seconds_and_late_rows_add_up(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -192,6 +194,47 @@ def test_a_query_that_suddenly_costs_more() -> None:
     )
     batches = engine.run(180)
     assert age_at(after(batches, 90), 95) < 2000
+
+
+@pytest.mark.parametrize("factor", [3, 10, 20, 50, 100, 300])
+def test_rows_that_cost_many_times_more_after_a_minute(factor: float) -> None:
+    """The micro-batch in which it happens takes long, and the next one keeps next to nothing, as its rows have waited: it
+    tells nothing. After the one that does, as much is kept as can be."""
+    dear = replace(COST, work=factor * COST.work)
+    engine = Engine(rate=lambda _: 158_000, cost=lambda t: COST if t < 60 else dear, noise=0.02)
+    batches = engine.run(400)
+    long = [batch for batch in batches if batch.ended - batch.began > 2 and batch.began > 60]
+    assert len(long) <= 4
+    steady = after(batches, long[-1].ended + 30 if long else 90)
+    assert age_at(steady, 95) < 2000
+    most = (1000 - 158_000 * COST.read - COST.fixed) / dear.work
+    assert 0.8 * most < kept_rate(steady) < 1.1 * most
+
+
+@pytest.mark.parametrize(("pause_ms", "others"), [(2500.0, 2), (6000.0, 5), (30_000.0, 12)])
+def test_a_pause_of_the_machine_says_nothing_of_what_rows_cost(pause_ms: float, others: int) -> None:
+    """Only rows that have waited go: after so many other micro-batches as much is kept as before."""
+    usual = replace(COST, fixed=COST.fixed + pause_ms)
+    paused = iter([usual])
+    engine = Engine(
+        rate=lambda _: 400_000, noise=0.02, cost=lambda t: next(paused, COST) if t >= 60 else COST,
+    )
+    batches = engine.run(150)
+    (long,) = (n for n, batch in enumerate(batches) if batch.ended - batch.began > pause_ms / 1000)
+    for batch in batches[long + others : long + others + 20]:
+        assert batch.keep == pytest.approx(batches[long - 1].keep, rel=0.15)
+
+
+@pytest.mark.parametrize("jump_ms", [3_600_000.0, 0.0])
+def test_a_clock_that_jumps_cuts_one_micro_batch(jump_ms: float) -> None:
+    """For an hour, or back: then nothing seems to have waited."""
+    throttle, usual = Throttle(2000.0, MODEL), Decision()
+    for _ in range(20):
+        usual = decide(throttle, 300_000, PLANNED, usual)
+    jumped = decide(throttle, 300_000, jump_ms, usual)
+    assert LEAST_KEEP < jumped.keep <= usual.keep
+    again = decide(throttle, 300_000, PLANNED, jumped)
+    assert again.keep == pytest.approx(usual.keep, rel=0.25)
 
 
 def test_a_source_that_stops_and_comes_back() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -113,6 +115,31 @@ def test_one_micro_batch_that_is_out_of_line_says_nothing(factor: float) -> None
         model = fitted_on(model, odd + usual)
     assert model.cost is not None
     assert model.cost.time(300_000, 90_000) == pytest.approx(TRUE.time(300_000, 90_000), rel=0.01)
+
+
+def test_a_cost_of_kept_rows_that_changes_is_told_from_a_pause_by_the_next_micro_batch() -> None:
+    model = fitted(measured(TRUE, varied(100)))
+    dear = replace(TRUE, work=30 * TRUE.work)
+    odd, cut, usual = (300_000, 90_000), (900_000, 900), (200_000, 60_000)
+    after_pause = fitted_on(model, measured(TRUE.scaled(20), [odd]) + measured(TRUE, [cut]))
+    assert after_pause.odd  # a micro-batch that keeps nothing tells nothing
+    assert after_pause.after(*measured(TRUE, [usual])).odd == ()
+    changed = fitted_on(model, measured(dear, [odd, cut, usual]))
+    assert changed.cost is not None
+    assert changed.cost.work == pytest.approx(dear.work, rel=0.05)
+    # The few rows that the second one kept were taken for a dearer reading, as long as that was the simplest.
+    assert changed.cost.read == pytest.approx(TRUE.read, rel=0.1)
+
+
+def test_a_cost_that_two_micro_batches_spoke_for_goes_when_the_old_one_is_right_again() -> None:
+    model = fitted(measured(TRUE, varied(100)))
+    dear = replace(TRUE, work=30 * TRUE.work)
+    model = fitted_on(model, measured(dear, [(300_000, 90_000), (200_000, 60_000)]))
+    assert model.cost is not None
+    assert model.cost.work == pytest.approx(dear.work, rel=0.05)
+    back = model.after(*measured(TRUE, [(200_000, 60_000)]))
+    assert back.cost is not None
+    assert back.cost.time(200_000, 60_000) == pytest.approx(TRUE.time(200_000, 60_000), rel=0.05)
 
 
 def test_surprises_both_ways_do_not_add_up() -> None:
