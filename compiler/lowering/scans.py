@@ -219,7 +219,8 @@ def _test(node: lg.Shed, control: ph.ControlRelation, time: str | None = None) -
 
 def _threshold(control: ph.ControlRelation) -> str:
     """The number below which a row's hash has to lie: all of them where the relation has no row."""
-    return f"coalesce((SELECT threshold FROM {quote(control.view)}), {1 << HASH_BITS}L)"
+    # What is asked for with a filter is asked for anew when a micro-batch is planned (``PlannedReader``).
+    return f"coalesce((SELECT threshold FROM {quote(control.view)} WHERE threshold >= 0), {1 << HASH_BITS}L)"
 
 
 def _in_steps(control: ph.ControlRelation) -> bool:

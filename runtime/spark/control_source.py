@@ -1,7 +1,7 @@
 """``streamq_control``: the control relation of a query, one row of numbers that may change while it runs.
 
-A shed expression reads it as an uncorrelated scalar subquery, which Spark plans and runs anew in every micro-batch:
-then ``reader`` is called once and looks at the file of knobs, so the query stays the same while the numbers change. The
+A shed expression reads it as an uncorrelated scalar subquery, which Spark runs anew in every micro-batch: then a
+reader is asked once and looks at the file of knobs, so the plan stays the same while the numbers change. The
 file is a JSON object, ``{"keep": 0.25}``; a controller replaces it atomically. A knob that is missing, not a
 number or out of range has its default, and so has every knob where the file is missing or broken: a run must
 not stop, nor drop rows, because a control file was lost.
@@ -16,12 +16,13 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -70,8 +71,7 @@ class ControlSource(DataSource):
         return SCHEMA
 
     def reader(self, schema: StructType) -> ControlReader:
-        plan_no_partition()
-        implied = self.options.get("implied") == "true"
+        kind = PlannedReader if self.options.get("implied") == "true" else ControlReader
         if "throttle" in self.options:
             first = from_numbers(json.loads(self.options["throttle"]))
             assert first is not None
@@ -79,47 +79,65 @@ class ControlSource(DataSource):
                 Path(self.options["checkpoint"]), first,
                 tuple(json.loads(self.options["rows_per_unit"])), _now_ms, float(self.options["trigger_ms"]),
             )
-            return ControlReader(row_of_decision(forward), schema, implied)
+            return kind(partial(row_of_decision, forward), schema)
         path, defaults = self.options.get("path"), read_defaults(self.options)
-        return ControlReader(row_of_file(Path(path) if path else None, defaults), schema, implied)
+        return kind(partial(row_of_file, Path(path) if path else None, defaults), schema)
 
 
 class ControlReader(DataSourceReader):
-    """Gives the numbers that hold for a micro-batch, ``row``."""
+    """Asks for the numbers when a micro-batch reads them, not before. Spark plans such a relation once for a query."""
 
-    def __init__(self, row: Row, schema: StructType, implied: bool) -> None:
+    def __init__(self, row: Callable[[], Row], schema: StructType) -> None:
         self.row = row
         self.schema = to_arrow_schema(schema, timezone="UTC")
-        self.implied = implied
 
     def partitions(self) -> list[InputPartition]:
-        return [] if self.implied and keeps_all(self.row) else [InputPartition(self.row)]
+        return [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        # pyspark gives an empty list of partitions one that has no value.
-        if partition.value is not None:
-            yield pa.RecordBatch.from_pylist([partition.value], schema=self.schema)
+        row = self.row() if partition.value is None else partition.value
+        yield pa.RecordBatch.from_pylist([row], schema=self.schema)
 
 
-def plan_no_partition() -> None:
+class PlannedReader(ControlReader):
+    """Asks when a micro-batch is planned: Spark has to offer a filter to its reader then, and plan it anew.
+
+    Where all rows are kept there is no partition, and no job to read it, which takes longer than all else.
+    """
+
+    planned: Row | None = None
+
+    def pushFilters(self, filters: list[Filter]) -> list[Filter]:
+        """All of them hold."""
+        planners_take_no_partition()
+        self.planned = self.row()
+        return []
+
+    def partitions(self) -> list[InputPartition]:
+        if self.planned is not None and keeps_all(self.planned):
+            return []
+        return [InputPartition(self.planned)]
+
+
+def planners_take_no_partition() -> None:
     """Lets pyspark hand on an empty list of partitions as it is, in the process in which it plans.
 
-    Spark runs no job then, which takes several times as long as all the rest of asking for the numbers.
+    By itself it puts one without a value in its place, which ``read`` takes for a question.
     """
-    planner: Any = sys.modules.get("pyspark.sql.worker.plan_data_source_read")
-    if planner is None or getattr(planner, "empty_as_empty", False):
+    planner: Any = sys.modules.get("pyspark.sql.worker.data_source_pushdown_filters")
+    if planner is None or getattr(planner, "takes_no_partition", False):
         return
-    plan_others = planner.write_read_func_and_partitions
+    write = planner.write_read_func_and_partitions
 
-    def plan(outfile: IO[bytes], *, reader: object, **rest: object) -> None:
-        if isinstance(reader, ControlReader) and not reader.partitions():
+    def write_none(outfile: IO[bytes], *, reader: DataSourceReader, **rest: object) -> None:
+        if reader.partitions():
+            write(outfile, reader=reader, **rest)
+        else:
             planner.pickleSer._write_with_length(None, outfile)
             planner.write_int(0, outfile)
-        else:
-            plan_others(outfile, reader=reader, **rest)
 
-    planner.write_read_func_and_partitions = plan
-    planner.empty_as_empty = True
+    planner.write_read_func_and_partitions = write_none
+    planner.takes_no_partition = True
 
 
 def row_of_file(path: Path | None, defaults: Mapping[str, float]) -> Row:

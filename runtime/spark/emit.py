@@ -178,7 +178,8 @@ def _create_control(control: ControlRelation, query: PhysicalQuery, context: Emi
         reader = reader.option("path", str(folder / "control.json"))
     for knob in control.knobs:
         reader = reader.option(knob.name, knob.initial)
-    reader.option("implied", control.implied).load().createOrReplaceTempView(quoted(control.view))
+    planned = context.spark.conf.get("spark.sql.python.filterPushdown.enabled") == "true"
+    reader.option("implied", control.implied and planned).load().createOrReplaceTempView(quoted(control.view))
 
 
 def scans_of(query: PhysicalQuery) -> tuple[ScanStream, ...]:

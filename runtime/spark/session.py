@@ -49,6 +49,8 @@ DEFAULTS: dict[str, Setting] = {
     # A repeated key of a map must not end a run.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.shuffle.partitions": 2,
+    # The control relation is asked while a micro-batch is planned.
+    "spark.sql.python.filterPushdown.enabled": True,
     # Above 8000 bytes of bytecode HotSpot silently stays in the interpreter.
     "spark.sql.codegen.hugeMethodLimit": 8000,
     "spark.sql.execution.arrow.pyspark.enabled": True,

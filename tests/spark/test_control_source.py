@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.datasource import InputPartition
 
 from streamq.runtime.spark.control_source import (
     HASH_STEPS,
@@ -89,18 +88,24 @@ def test_defaults_come_from_the_options() -> None:
 
 @pytest.mark.parametrize(("keep", "implied", "rows"), [(1.0, True, 0), (1.0, False, 1), (0.999, True, 1)])
 def test_where_all_rows_are_kept_there_is_no_row_and_no_job(
-    spark: SparkSession, keep: float, implied: bool, rows: int
+    spark: SparkSession, tmp_path: Path, keep: float, implied: bool, rows: int
 ) -> None:
+    """Each time that a plan is made of it: what is asked for is what the file says then."""
     spark.dataSource.register(ControlSource)
-    control = spark.read.format(ControlSource.name()).option("keep", keep).option("implied", implied).load()
-    assert control.rdd.getNumPartitions() == rows
-    assert [row.threshold for row in control.collect()] == [round(keep * HASH_STEPS)] * rows
+    options = {"path": str(tmp_path / "knobs.json"), "implied": implied}
+    spark.read.format(ControlSource.name()).options(**options).load().createOrReplaceTempView("planned")
+    for share, parts in ((keep, rows), (0.5, 1), (keep, rows)):
+        publish(tmp_path / "knobs.json", json.dumps({"keep": share}))
+        control = spark.sql("SELECT threshold FROM planned WHERE threshold >= 0")
+        assert control.rdd.getNumPartitions() == parts
+        assert [row.threshold for row in control.collect()] == [round(share * HASH_STEPS)] * parts
 
 
-def test_without_a_row_where_pyspark_insists_on_a_partition(spark: SparkSession) -> None:
+def test_a_relation_that_is_not_asked_when_it_is_planned_is_asked_when_it_is_read(spark: SparkSession) -> None:
     reader = ControlSource({"implied": "true"}).reader(spark.createDataFrame([], SCHEMA).schema)
-    assert reader.partitions() == []
-    assert list(reader.read(InputPartition(None))) == []
+    (partition,) = reader.partitions()
+    (batch,) = reader.read(partition)
+    assert batch.column("threshold").to_pylist() == [HASH_STEPS]
 
 
 def test_a_running_query_follows_the_file_without_a_restart(
@@ -115,7 +120,7 @@ def test_a_running_query_follows_the_file_without_a_restart(
     source.schema("auction BIGINT, price BIGINT, url STRING").load().createOrReplaceTempView("bids")
     kept = spark.sql(
         "SELECT (xxhash64(auction, price, url, 42) & 1048575L)"
-        " < coalesce((SELECT threshold FROM control_of_test), 1048576L) AS keep FROM bids"
+        " < coalesce((SELECT threshold FROM control_of_test WHERE threshold >= 0), 1048576L) AS keep FROM bids"
     ).observe("shed", F.count(F.lit(1)).alias("arrived"), F.count_if("keep").alias("kept"))
     writer = kept.where("keep").writeStream.format("noop")
     query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
