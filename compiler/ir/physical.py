@@ -162,17 +162,17 @@ class Knob:
 
 @dataclass(frozen=True, slots=True)
 class ControlRelation:
-    """A one-row relation that the steps' SQL reads as ``(SELECT <knob> FROM <view>)``.
+    """A relation of one row that the steps' SQL reads as ``(SELECT <knob> FROM <view>)``.
 
     ``goal``: what the share of rows follows from, where it is decided for every micro-batch; None: it is fixed.
-    ``implied``: it may have no row where all rows are kept, which costs Spark no job.
+    ``may_be_empty``: where all rows are kept it has no row, which costs Spark no job; read by its threshold alone.
     """
 
     view: str
     query: str
     knobs: tuple[Knob, ...]
     goal: Goal | None = None
-    implied: bool = False
+    may_be_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.expr import WINDOW_FIELDS, AggCall, Column, Expr, transform
+from streamq.compiler.ir.expr import WINDOW_FIELDS, AggCall, Column, Expr, Quality, transform
+from streamq.compiler.ir.expr import walk as walk_expr
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.records import replace
 from streamq.dsl.source import Span
@@ -100,6 +101,11 @@ def exprs_of(node: lg.Logical) -> tuple[Expr, ...]:
             return ()
         case _:
             raise TypeError(f"not an operator: {type(node).__name__}")
+
+
+def measures_of(node: lg.Logical) -> Iterator[Quality]:
+    """What the operator asks of its input's rows: COMPLETENESS() and the like."""
+    return (part for expr in exprs_of(node) for part in walk_expr(expr) if isinstance(part, Quality))
 
 
 def map_exprs(node: lg.Logical, change: Callable[[Expr], Expr]) -> lg.Logical:

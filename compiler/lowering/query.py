@@ -5,10 +5,9 @@ from __future__ import annotations
 from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.ir.expr import Column, Quality
-from streamq.compiler.ir.expr import walk as walk_expr
+from streamq.compiler.ir.expr import Column
 from streamq.compiler.ir.goals import Goal, is_estimated
-from streamq.compiler.ir.rewrite import exprs_of, is_window_field, walk, with_inputs
+from streamq.compiler.ir.rewrite import is_window_field, measures_of, walk, with_inputs
 from streamq.compiler.lowering.changes import CHANGE, CHANGED_AT, lower_changes
 from streamq.compiler.lowering.rules import lower
 from streamq.compiler.lowering.scans import dropped_rows, with_rows
@@ -33,7 +32,8 @@ def lower_plan(
     found: list[Diagnostic] = []
     sinks = {s.name: s for s in plan.sinks}
     for query in plan.queries:
-        context = LowerContext(query.name, lone=_is_lone(query.root), measured=_asks_control(query.root))
+        asks = any(measure.view for node in walk(query.root) for measure in measures_of(node))
+        context = LowerContext(query.name, lone=_is_lone(query.root), asks_control=asks)
         try:
             queries.append(_lower_query(query, sinks, context))
         except Abort as stop:
@@ -53,12 +53,6 @@ def lower_plan(
 def _is_lone(root: lg.Logical) -> bool:
     """True where one source is read, once."""
     return all(len(node.inputs) < 2 for node in walk(root))
-
-
-def _asks_control(root: lg.Logical) -> bool:
-    """True where an expression asks for what only the control relation can tell."""
-    parts = (part for node in walk(root) for expr in exprs_of(node) for part in walk_expr(expr))
-    return any(isinstance(part, Quality) and part.view for part in parts)
 
 
 def _lower_query(

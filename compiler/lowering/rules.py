@@ -7,8 +7,7 @@ from streamq.compiler.analysis.state_bound import kept_values
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import COUNTED_MEASURES, AggCall, Column, Quality
-from streamq.compiler.ir.expr import walk as walk_expr
-from streamq.compiler.ir.rewrite import exprs_of, walk
+from streamq.compiler.ir.rewrite import measures_of, walk
 from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, two_level
 from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.moving import TIME
@@ -80,14 +79,13 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
 
 
 def _refuse_quality(node: lg.Logical) -> None:
-    for expr in exprs_of(node):
-        for part in walk_expr(expr):
-            if isinstance(part, Quality) and not part.view:
-                # passes/quality.py answers all that can be answered.
-                raise refuse(
-                    f"{part.function}() {_why_untold(node, part)}", part.origin,
-                    "remove it to run the query", code="SQ0601",
-                )
+    for measure in measures_of(node):
+        if not measure.view:
+            # passes/quality.py answers all that can be answered.
+            raise refuse(
+                f"{measure.function}() {_why_untold(node, measure)}", measure.origin,
+                "remove it to run the query", code="SQ0601",
+            )
 
 
 def _why_untold(node: lg.Logical, part: Quality) -> str:

@@ -218,9 +218,12 @@ def _test(node: lg.Shed, control: ph.ControlRelation, time: str | None = None) -
 
 
 def _threshold(control: ph.ControlRelation) -> str:
-    """The number below which a row's hash has to lie: all of them where the relation has no row."""
-    # What is asked for with a filter is asked for anew when a micro-batch is planned (``PlannedReader``).
-    return f"coalesce((SELECT threshold FROM {quote(control.view)} WHERE threshold >= 0), {1 << HASH_BITS}L)"
+    """The number below which a row's hash has to lie."""
+    asked = f"SELECT threshold FROM {quote(control.view)}"
+    if not control.may_be_empty:
+        return f"({asked})"
+    # With a filter it is asked anew whenever a micro-batch is planned, and so may be empty then (``PlannedReader``).
+    return f"coalesce(({asked} WHERE threshold >= 0), {1 << HASH_BITS}L)"
 
 
 def _in_steps(control: ph.ControlRelation) -> bool:
@@ -289,6 +292,6 @@ def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
         context.controls[node.query] = ph.ControlRelation(
             view=control_view(node.query), query=node.query,
             knobs=(ph.Knob("keep", keep, 0.0, 1.0),), goal=goal if goal.steered else None,
-            implied=not (goal.ranked or goal.window_ms or context.measured),
+            may_be_empty=goal.steered and not (goal.ranked or goal.window_ms or context.asks_control),
         )
     return context.controls[node.query]

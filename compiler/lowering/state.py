@@ -61,12 +61,13 @@ class Lowered:
 class LowerContext:
     """One query's lowering: its name, ids already used, and what it found out on the way.
 
-    ``lone``: the query reads one source, once. ``measured``: it asks for what only the control relation can tell.
+    ``lone``: the query reads one source, once. ``asks_control``: an expression of it does, for what only the control relation
+    can tell.
     """
 
     query: str
     lone: bool = False
-    measured: bool = False
+    asks_control: bool = False
     used: dict[str, int] = field(default_factory=dict)
     controls: dict[str, ph.ControlRelation] = field(default_factory=dict)
     warnings: list[Diagnostic] = field(default_factory=list)

@@ -19,9 +19,8 @@ from collections.abc import Mapping
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.build import call, cast, number, op, total
 from streamq.compiler.ir.expr import COUNTED_MEASURES, Column, Expr, Quality, transform
-from streamq.compiler.ir.expr import walk as walk_expr
 from streamq.compiler.ir.goals import control_view
-from streamq.compiler.ir.rewrite import exprs_of, map_exprs, walk, with_inputs
+from streamq.compiler.ir.rewrite import map_exprs, measures_of, walk, with_inputs
 from streamq.compiler.passes.base import PassContext
 from streamq.compiler.passes.place_shedders import WEIGHT, stream_of
 from streamq.dsl.records import dataclass, field, replace
@@ -57,8 +56,7 @@ def _answer(query: lg.LogicalQuery) -> lg.LogicalQuery:
 
 def _measures(node: lg.Logical) -> frozenset[str]:
     """What the operator wants to know of its input's rows."""
-    parts = (part for expr in exprs_of(node) for part in walk_expr(expr))
-    return frozenset(p.function for p in parts if isinstance(p, Quality))
+    return frozenset(measure.function for measure in measures_of(node))
 
 
 @dataclass(frozen=True, slots=True)

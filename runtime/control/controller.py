@@ -92,14 +92,15 @@ class Controller:
             step = LEARNING * (needed - self.throttle.least)
             self.throttle = replace(self.throttle, least=max(self.least, self.throttle.least + step))
         found: list[str] = []
-        if self._written and published(self.checkpoint / KNOBS) is None:
-            found.append(
-                f"{KNOBS} beside the checkpoint, with the numbers that steer it, was lost or broken: the last good ones "
-                "stayed in force, and it is written again"
-            )
+        lost = self._written and published(self.checkpoint / KNOBS) is None
         try:
             publish(self.checkpoint / KNOBS, self.throttle)
             self._written = True
+            if lost:
+                found.append(
+                    f"{KNOBS} beside the checkpoint, with the numbers that steer it, was lost or broken: the last good "
+                    "ones stayed in force, and it is written again"
+                )
         except OSError as error:
             found.append(
                 f"what is learned cannot be written beside the checkpoint ({error.strerror}): "

@@ -45,5 +45,5 @@ class Steering:
             return ()
         told = controller.after(sample, looked)
         if sample.query in self._fair.controllers:
-            self._fair.level()
+            self._fair.after(sample)
         return told

@@ -1,4 +1,9 @@
-"""The fair queries of a run: what each saw, and the shares that make their coverages level."""
+"""The fair queries of a run: how much they may keep together, and the shares that make their coverages level.
+
+They share a machine, so how long a micro-batch of one takes depends on what all the others do, and no query's own cost
+tells how much all of them may keep. That is found by trying: more as long as results are young enough, less where they
+are not.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +11,72 @@ from dataclasses import dataclass, field
 
 from streamq.runtime.control.controller import Controller
 from streamq.runtime.control.level import Claim, level_shares
+from streamq.runtime.control.throttle import LEAST_KEEP
+from streamq.runtime.metrics import QuerySample
+
+YOUNG = 0.85
+"""The part of the goal that the oldest result may have, of the query that is hardest to keep young."""
+
+GAIN = 0.3
+"""The power of that over its age by which what is kept is changed in a round, in which each query has a micro-batch.
+
+A micro-batch that runs was decided a round or two ago, so the steps are smaller than what would put it right at once.
+"""
+
+MOST_STEP = 2.0
+"""At most so many times more, or less, in a round; and than what was really kept in it."""
 
 
 @dataclass(slots=True)
 class Together:
-    """All of them are one group. ``weights``: of the queries' coverages against each other."""
+    """All of them are one group. ``weights``: of the queries' coverages against each other.
+
+    ``part``: of the rows that come to all of them, what may be kept; None: nothing is known yet.
+    """
 
     controllers: dict[str, Controller] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
+    part: float | None = None
+    _round: dict[str, QuerySample] = field(default_factory=dict)
 
     def join(self, query: str, controller: Controller, weight: float) -> None:
         self.controllers[query], self.weights[query] = controller, weight
 
-    def level(self) -> None:
-        """Gives each query its share, which its controller publishes; one whose cost is not known yet waits."""
+    def after(self, sample: QuerySample) -> None:
+        """Takes in a micro-batch of one of them, and gives each its share, which its controller publishes."""
+        if sample.rows_in <= 0:
+            return
+        if sample.query in self._round:
+            self.part = self._next_part()
+            self._round.clear()
+        self._round[sample.query] = sample
         claims = {
             query: claim for query, controller in self.controllers.items()
             if (claim := _claim(controller, self.weights[query])) is not None
         }
-        if not claims:
+        if self.part is None or not claims:
             return
-        for query, share in zip(claims, level_shares(tuple(claims.values())), strict=True):
+        for query, share in zip(claims, level_shares(tuple(claims.values()), self.part), strict=True):
             self.controllers[query].give(share)
+
+    def _next_part(self) -> float:
+        samples = self._round.values()
+        kept = sum(s.kept for s in samples) / sum(s.rows_in for s in samples)
+        if self.part is None:
+            return max(LEAST_KEEP, kept)
+        goals = (self.controllers[query].throttle.latency_ms for query in self._round)
+        ages = [s.result_age_ms / (YOUNG * goal) for s, goal in zip(samples, goals, strict=True)]
+        # The query that is hardest to keep young says how much all may keep, or it would fall behind the others.
+        step = min(MOST_STEP, max(1 / MOST_STEP, float(max(*ages, 1e-3) ** -GAIN)))
+        return min(1.0, max(LEAST_KEEP, min(self.part * step, MOST_STEP * max(kept, LEAST_KEEP))))
 
 
 def _claim(controller: Controller, weight: float) -> Claim | None:
-    throttle, recent = controller.throttle, controller.recent
-    if throttle.model.cost is None or not recent:
+    recent = controller.recent
+    if not recent:
         return None
     arrived = sum(s.rows_in for s in recent)
     ms = (recent[-1].ended - recent[0].ended) * 1000 + recent[0].batch_ms
     return Claim(
-        throttle.model.cost, arrived / max(ms, 1.0), arrived, sum(s.kept for s in recent), throttle.latency_ms, weight
+        arrived / max(ms, 1.0), arrived, sum(s.kept for s in recent), controller.throttle.latency_ms, weight
     )

@@ -1,4 +1,4 @@
-"""``streamq_control``: the control relation of a query, one row of numbers that may change while it runs.
+"""``streamq_control``: the control relation of a query, a row of numbers that may change while it runs.
 
 A shed expression reads it as an uncorrelated scalar subquery, which Spark runs anew in every micro-batch: then a
 reader is asked once and looks at the file of knobs, so the plan stays the same while the numbers change. The
@@ -6,8 +6,8 @@ file is a JSON object, ``{"keep": 0.25}``; a controller replaces it atomically. 
 number or out of range has its default, and so has every knob where the file is missing or broken: a run must
 not stop, nor drop rows, because a control file was lost.
 
-Where the query has a goal, the number is decided here, in the moment in which it is asked for: Spark has planned the
-micro-batch then and read none of it (``runtime/control/forward.py``).
+Where the query has a goal, the number is decided here, in the moment in which it is asked for: Spark has written down
+then what the micro-batch will read, and read none of it (``runtime/control/forward.py``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,14 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    Filter,
+    GreaterThanOrEqual,
+    InputPartition,
+    IsNotNull,
+)
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -38,6 +45,12 @@ SCHEMA = (
     "keep DOUBLE, threshold BIGINT, coverage DOUBLE, late BIGINT, "
     "cut DOUBLE, at BIGINT, sample BIGINT, newest BIGINT, steps ARRAY<STRUCT<since BIGINT, threshold BIGINT>>"
 )
+
+ASKED_WHEN_PLANNED = "spark.sql.python.filterPushdown.enabled"
+"""The setting of Spark without which no reader is offered a filter."""
+
+ALWAYS: tuple[Filter, ...] = (IsNotNull(("threshold",)), GreaterThanOrEqual(("threshold",), 0))
+"""Filters that hold for each threshold."""
 
 Steps = list[dict[str, int]]
 Row = dict[str, float | int | Steps | None]
@@ -59,8 +72,8 @@ class ControlSource(DataSource):
     the share of rows that was kept in the last seconds, and ``late``, how many rows were late so far. Where some rows go
     first: ``cut``, the rank above which a row is kept (NULL: ranks do not matter), ``at``, how many of the hashes are
     kept of those that have it, ``sample``, how many are looked at, and ``newest``, the latest event time so far. Where
-    whole windows go: ``steps``, the threshold of the windows that start at a time or later. With ``implied``, there is
-    no row where all rows are kept.
+    whole windows go: ``steps``, the threshold of the windows that start at a time or later. With ``may_be_empty``, there
+    is no row where all rows are kept; whoever reads it has to filter by the threshold then.
     """
 
     @classmethod
@@ -71,7 +84,7 @@ class ControlSource(DataSource):
         return SCHEMA
 
     def reader(self, schema: StructType) -> ControlReader:
-        kind = PlannedReader if self.options.get("implied") == "true" else ControlReader
+        reader = PlannedReader if self.options.get("may_be_empty") == "true" else ControlReader
         if "throttle" in self.options:
             first = from_numbers(json.loads(self.options["throttle"]))
             assert first is not None
@@ -79,9 +92,9 @@ class ControlSource(DataSource):
                 Path(self.options["checkpoint"]), first,
                 tuple(json.loads(self.options["rows_per_unit"])), _now_ms, float(self.options["trigger_ms"]),
             )
-            return kind(partial(row_of_decision, forward), schema)
+            return reader(partial(row_of_decision, forward), schema)
         path, defaults = self.options.get("path"), read_defaults(self.options)
-        return kind(partial(row_of_file, Path(path) if path else None, defaults), schema)
+        return reader(partial(row_of_file, Path(path) if path else None, defaults), schema)
 
 
 class ControlReader(DataSourceReader):
@@ -100,7 +113,7 @@ class ControlReader(DataSourceReader):
 
 
 class PlannedReader(ControlReader):
-    """Asks when a micro-batch is planned: Spark has to offer a filter to its reader then, and plan it anew.
+    """Asks when a micro-batch is planned: where there is a filter Spark offers it to the reader, and plans it anew.
 
     Where all rows are kept there is no partition, and no job to read it, which takes longer than all else.
     """
@@ -108,10 +121,10 @@ class PlannedReader(ControlReader):
     planned: Row | None = None
 
     def pushFilters(self, filters: list[Filter]) -> list[Filter]:
-        """All of them hold."""
-        planners_take_no_partition()
+        """Takes those that hold for each threshold, and leaves the others to Spark."""
+        allow_no_partition()
         self.planned = self.row()
-        return []
+        return [one for one in filters if one not in ALWAYS]
 
     def partitions(self) -> list[InputPartition]:
         if self.planned is not None and keeps_all(self.planned):
@@ -119,25 +132,25 @@ class PlannedReader(ControlReader):
         return [InputPartition(self.planned)]
 
 
-def planners_take_no_partition() -> None:
-    """Lets pyspark hand on an empty list of partitions as it is, in the process in which it plans.
+def allow_no_partition() -> None:
+    """Lets pyspark hand on an empty list of partitions of ours as it is, in the process in which it plans.
 
-    By itself it puts one without a value in its place, which ``read`` takes for a question.
+    By itself it puts one without a value in its place, which ``read`` takes for a question: the same numbers, with a job.
     """
     planner: Any = sys.modules.get("pyspark.sql.worker.data_source_pushdown_filters")
-    if planner is None or getattr(planner, "takes_no_partition", False):
+    names = ("write_read_func_and_partitions", "pickleSer", "write_int")
+    if not all(hasattr(planner, name) for name in names) or hasattr(planner, "streamq_plan_others"):
         return
-    write = planner.write_read_func_and_partitions
+    planner.streamq_plan_others = planner.write_read_func_and_partitions
 
-    def write_none(outfile: IO[bytes], *, reader: DataSourceReader, **rest: object) -> None:
-        if reader.partitions():
-            write(outfile, reader=reader, **rest)
-        else:
+    def plan(outfile: IO[bytes], *, reader: DataSourceReader, **rest: object) -> None:
+        if isinstance(reader, PlannedReader) and not reader.partitions():
             planner.pickleSer._write_with_length(None, outfile)
             planner.write_int(0, outfile)
+        else:
+            planner.streamq_plan_others(outfile, reader=reader, **rest)
 
-    planner.write_read_func_and_partitions = write_none
-    planner.takes_no_partition = True
+    planner.write_read_func_and_partitions = plan
 
 
 def row_of_file(path: Path | None, defaults: Mapping[str, float]) -> Row:

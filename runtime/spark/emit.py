@@ -162,8 +162,8 @@ def _columns(items: tuple[Named, ...]) -> list[Column]:
 
 
 def _create_control(control: ControlRelation, query: PhysicalQuery, context: EmitContext) -> None:
-    """The one-row relation that the shed expressions read anew in every micro-batch."""
-    from streamq.runtime.spark.control_source import ControlSource
+    """The relation of one row, or of none, that the shed expressions read anew in every micro-batch."""
+    from streamq.runtime.spark.control_source import ASKED_WHEN_PLANNED, ControlSource
 
     context.spark.dataSource.register(ControlSource)
     reader = context.spark.read.format(ControlSource.name())
@@ -178,8 +178,9 @@ def _create_control(control: ControlRelation, query: PhysicalQuery, context: Emi
         reader = reader.option("path", str(folder / "control.json"))
     for knob in control.knobs:
         reader = reader.option(knob.name, knob.initial)
-    planned = context.spark.conf.get("spark.sql.python.filterPushdown.enabled") == "true"
-    reader.option("implied", control.implied and planned).load().createOrReplaceTempView(quoted(control.view))
+    # Spark ends a query whose reader takes filters where that is not allowed.
+    allowed = str(context.spark.conf.get(ASKED_WHEN_PLANNED)).lower() == "true"
+    reader.option("may_be_empty", control.may_be_empty and allowed).load().createOrReplaceTempView(quoted(control.view))
 
 
 def scans_of(query: PhysicalQuery) -> tuple[ScanStream, ...]:

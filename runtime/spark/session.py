@@ -19,6 +19,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from streamq.runtime.spark.class_archive import use_flags
+from streamq.runtime.spark.control_source import ASKED_WHEN_PLANNED
 from streamq.runtime.spark.java import JavaHome, find_java
 from streamq.runtime.spark.spark_home import spark_home
 
@@ -50,7 +51,7 @@ DEFAULTS: dict[str, Setting] = {
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.shuffle.partitions": 2,
     # The control relation is asked while a micro-batch is planned.
-    "spark.sql.python.filterPushdown.enabled": True,
+    ASKED_WHEN_PLANNED: True,
     # Above 8000 bytes of bytecode HotSpot silently stays in the interpreter.
     "spark.sql.codegen.hugeMethodLimit": 8000,
     "spark.sql.execution.arrow.pyspark.enabled": True,

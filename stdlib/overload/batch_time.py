@@ -8,7 +8,6 @@ for free. In a micro-batch engine the fixed part is large, and a shed row has st
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -33,16 +32,18 @@ BELIEF = 1.0
 SURPRISE = 2.0
 """Two micro-batches in a row that take so many times longer, or shorter, than expected: what was before is worthless.
 
-One alone may be a pause of the machine. Where there is a cost by which it and those after it took their time (within
-``EXPLAINED``), and one of them was not as expected either, it is the cost that has changed.
+One alone may be a pause of the machine, and so is suspected only: where there is a cost by which it and those after it
+took their time, and one of those was not as expected either, it is the cost that has changed.
 """
 
 EXPLAINED = 1.25
+"""How many times longer, or shorter, than a cost says a micro-batch may take that is explained by it."""
+
+SUSPECTED = 5
+"""Micro-batches after which a surprise is forgotten of which none of them told whether it was a pause."""
+
 FREE_BELIEF = 1e-6
 """How much the cost so far weighs where all of it may have changed."""
-
-SETTLED = 4
-"""Micro-batches after which what was before a change is forgotten."""
 
 LEAST_MS = 1e-6
 """Where a cost says that a micro-batch takes no time."""
@@ -90,53 +91,60 @@ class Cost:
 class CostModel:
     """The cost as it was last estimated, and the micro-batches behind it, the latest last.
 
-    ``most_kept``: the largest micro-batch that was seen; beyond it the estimate is a guess. ``odd``: a surprise, and the
-    micro-batches since, none of which tells whether it was a pause. ``old``: the cost before it changed, as long as that is new.
+    ``most_kept``: the largest micro-batch that was seen; beyond it the estimate is a guess. ``suspects``: a surprise, and
+    the micro-batches since, none of which tells whether it was a pause. ``old``: the cost before it changed, until a
+    micro-batch shows that it is wrong.
     """
 
     cost: Cost | None = None
     batches: tuple[BatchTime, ...] = ()
     most_kept: int = 0
-    odd: tuple[BatchTime, ...] = ()
+    suspects: tuple[BatchTime, ...] = ()
     old: Cost | None = None
 
     def after(self, batch: BatchTime) -> CostModel:
         """The model with one more micro-batch. One without rows says nothing of what rows cost."""
         if batch.arrived <= 0 or batch.ms <= 0:
             return self
-        most = max(self.most_kept, batch.kept)
         if self.cost is None:
-            return CostModel(_first(batch), (batch,), most)
+            return CostModel(_first(batch), (batch,), max(self.most_kept, batch.kept))
+        suspects = (*self.suspects, batch) if 0 < len(self.suspects) < SUSPECTED else ()
+        changed, sure = _changed(suspects, self.cost)
+        if changed is not None and sure and _witnesses(suspects, self.cost) > 1:
+            return CostModel(changed, suspects, max(one.kept for one in suspects), old=self.cost)
+        open_still = suspects if changed is not None else ()
         ratio = self.cost.ratio(batch)
-        since = (*self.odd[:1], *self.odd[1:][-SETTLED:], batch) if self.odd else ()
-        other = _explaining(since, self.cost) if since else None
-        if other is not None and len(self._odd_as_the_first(since)) > 1:
-            return CostModel(other, since, max(one.kept for one in since), old=self.cost)
         if _near(ratio, SURPRISE):
-            batches = (*self.batches[1 - RING :], batch)
-            old = self.old if len(batches) < SETTLED else None
-            return CostModel(_fitted(batches, self.cost), batches, most, since if other is not None else (), old)
-        if self.old is not None:
-            # What changed may be something else; or nothing did.
-            again = _explaining((*self.batches, batch), self.old)
-            if again is not None:
-                return CostModel(again, (*self.batches, batch), most, old=self.old)
-            if _near(self.old.ratio(batch), SURPRISE):
-                return CostModel(_fitted((batch,), self.old), (batch,), most)
-        # What only one micro-batch speaks for goes with the next that speaks against it.
-        repeated = bool(self.odd) and (ratio > 1) == (self.cost.ratio(self.odd[-1]) > 1)
+            return self._confirmed(batch, open_still)
+        reverted = self._reverted(batch)
+        if reverted is not None:
+            return reverted
+        last = self.cost.ratio(self.suspects[-1]) if self.suspects else 1.0
+        repeated = not _near(last, SURPRISE) and (ratio > 1) == (last > 1)
         if len(self.batches) != 1 and not repeated:
-            return replace(self, odd=(batch,) if other is None else since)
-        return CostModel(_fitted((batch,), self.cost.scaled(ratio)), (batch,), batch.kept)
+            return replace(self, suspects=open_still or (batch,))
+        # What only one micro-batch speaks for goes with the next that speaks against it.
+        old = self.cost if repeated else None
+        return CostModel(_fitted((batch,), self.cost.scaled(ratio)), (batch,), batch.kept, old=old)
 
-    def _odd_as_the_first(self, since: tuple[BatchTime, ...]) -> list[BatchTime]:
-        """Those that took longer than expected where the first did, or shorter where it did."""
+    def _confirmed(self, batch: BatchTime, suspects: tuple[BatchTime, ...]) -> CostModel:
+        """With a micro-batch that took about as long as expected."""
         assert self.cost is not None
-        ratios = [self.cost.ratio(batch) for batch in since]
-        return [
-            batch for batch, ratio in zip(since, ratios, strict=True)
-            if (ratio > EXPLAINED if ratios[0] > 1 else ratio < 1 / EXPLAINED)
-        ]
+        known = (*self.batches[1 - RING :], batch)
+        old = None if self.old is None or not _near(self.old.ratio(batch), SURPRISE) else self.old
+        return CostModel(_fitted(known, self.cost), known, max(self.most_kept, batch.kept), suspects, old)
+
+    def _reverted(self, batch: BatchTime) -> CostModel | None:
+        """Where the cost has just changed and this speaks against it: something else has changed, or nothing has."""
+        if self.old is None:
+            return None
+        known, most = (*self.batches[1 - RING :], batch), max(self.most_kept, batch.kept)
+        other, _ = _changed(known, self.old)
+        if other is not None:
+            return CostModel(other, known, most, old=self.old)
+        if _near(self.old.ratio(batch), SURPRISE):
+            return CostModel(_fitted((batch,), self.old), (batch,), most)
+        return None
 
 
 def _near(ratio: float, factor: float) -> bool:
@@ -149,13 +157,36 @@ def _first(batch: BatchTime) -> Cost:
     return Cost(fixed, rows * FIRST_READ_SHARE, rows)
 
 
-def _explaining(batches: Sequence[BatchTime], before: Cost) -> Cost | None:
-    """The cost after a change by which all of these took as long as they did, if there is one: the simplest."""
-    for costs in ((_with_work(batches, before), _scaled(batches, before)), (_fitted(batches, before, FREE_BELIEF),)):
-        off = [max(abs(math.log(cost.ratio(batch))) for batch in batches) for cost in costs]
-        if min(off) <= math.log(EXPLAINED):
-            return costs[off.index(min(off))]
-    return None
+def _witnesses(batches: Sequence[BatchTime], cost: Cost) -> int:
+    """How many took longer than a cost explains where the first did, or shorter where it did."""
+    sign = 1 if cost.ratio(batches[0]) > 1 else -1
+    return sum(cost.ratio(batch) ** sign > EXPLAINED for batch in batches)
+
+
+def _changed(batches: Sequence[BatchTime], before: Cost) -> tuple[Cost | None, bool]:
+    """The cost after a change by which all of these took as long as they did, if there is one; and whether that says much.
+
+    Where all three parts of it are free two micro-batches can nearly always be explained, so that says little.
+    """
+    if not batches:
+        return None, False
+    cost = _simply_changed(batches, before)
+    if cost is not None:
+        return cost, True
+    free = _fitted(batches, before, FREE_BELIEF)
+    return (free, len(batches) > 2) if _off(free, batches) <= EXPLAINED else (None, False)
+
+
+def _simply_changed(batches: Sequence[BatchTime], before: Cost) -> Cost | None:
+    """The same, where one thing has changed: what kept rows cost, or how fast all goes."""
+    cost = min((_with_work(batches, before), _scaled(batches, before)), key=lambda one: _off(one, batches))
+    return cost if _off(cost, batches) <= EXPLAINED else None
+
+
+def _off(cost: Cost, batches: Sequence[BatchTime]) -> float:
+    """How many times longer, or shorter, than a cost says one of these took at most."""
+    ratios = [cost.ratio(batch) for batch in batches]
+    return max(*ratios, *(1 / max(ratio, LEAST_MS) for ratio in ratios))
 
 
 def _with_work(batches: Sequence[BatchTime], before: Cost) -> Cost:

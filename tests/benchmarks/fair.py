@@ -1,7 +1,7 @@
 """Twelve queries of different cost on one machine that cannot take them all: SHED FAIR against SHED RANDOM.
 
 The coverage (SCR) of a query in a source time window of twenty seconds is the share of the rows of its source in that
-time that was kept. Printed are the means over the windows after the first 40 seconds: of the mean over the queries,
+time that was kept. Printed are the means over the windows after the first 60 seconds: of the mean over the queries,
 of Jain's index, and of the spread (standard deviation over the queries). Each way runs once before and once after
 the other.
 
@@ -10,7 +10,7 @@ long, so that most of the time goes into rows.
 
 Run from the root of the repository::
 
-    python -m tests.benchmarks.fair [--seconds 140] [--rate 40000] [--goal 20]
+    python -m tests.benchmarks.fair [--seconds 160] [--rate 15000] [--goal 20]
 
 Ends with 1 where FAIR has a mean coverage of more than 0.01 below that of RANDOM, a Jain's index below 0.97, or more
 than half of its spread; and where either keeps less than a tenth or more than nine tenths, which would show nothing.
@@ -34,7 +34,12 @@ from streamq.runtime.spark.runner import run_plan
 from streamq.stdlib.fairness.measures import Spread, spread
 from tests.benchmarks.measure import completed
 
-WINDOW_S, WARM_UP_S = 20.0, 40.0
+WINDOW_S, WARM_UP_S = 20.0, 60.0
+PACE = 0.4
+"""The time between micro-batches of a query, as a part of its goal: a cheap one that began another at once would take
+from the others what each of its micro-batches costs, whatever it keeps.
+"""
+
 LEAST_WINDOWS = 4
 TELLING = (0.1, 0.9)
 """Of a mean coverage beyond these nothing can be said."""
@@ -92,7 +97,8 @@ def measured(method: str, rate: int, goal_ms: int, seconds: float) -> tuple[list
     recorder = Recorder()
     plan = compile_program(program(method, rate, goal_ms)).require()
     with TemporaryDirectory() as folder:
-        report = run_plan(plan, RunOptions(duration_s=seconds, checkpoint=Path(folder)), recorder)
+        options = RunOptions(duration_s=seconds, checkpoint=Path(folder), trigger_ms=round(PACE * goal_ms))
+        report = run_plan(plan, options, recorder)
     completed(report)
     found = coverages(recorder.samples)
     if len(found) < LEAST_WINDOWS:
@@ -109,8 +115,8 @@ def mean_of(spreads: list[Spread]) -> Spread:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=140.0)
-    parser.add_argument("--rate", type=int, default=40_000)
+    parser.add_argument("--seconds", type=float, default=160.0)
+    parser.add_argument("--rate", type=int, default=15_000)
     parser.add_argument("--goal", type=float, default=20.0)
     args = parser.parse_args()
     spreads: dict[str, list[Spread]] = defaultdict(list)

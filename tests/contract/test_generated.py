@@ -67,7 +67,7 @@ def by_definition(sample: Sample) -> tuple[bool, Changes]:
     return answer.is_stream, without_instants(found) if answer.is_stream else found
 
 
-def started_with(sample: Sample, base: Path) -> tuple[PhysicalQuery, Path, Path]:
+def prepared(sample: Sample, base: Path) -> tuple[PhysicalQuery, Path, Path]:
     """The query of a program, with its input written where it reads it."""
     s, r = closed(sample)
     write_batches(base / "s", [[{"k": k, "v": v, "x": x, "ts": at(t)} for k, v, x, t in b] for b in s])
@@ -129,11 +129,11 @@ def drawn(part: int) -> list[Sample]:
 def test_engines_agree(spark: SparkSession, tmp_path: Path, part: int) -> None:
     programs = drawn(part)
     assert len(programs) == min(PART, EXAMPLES - part * PART)
-    queries = [started_with(sample, tmp_path / str(number)) for number, sample in enumerate(programs)]
+    queries = [prepared(sample, tmp_path / str(number)) for number, sample in enumerate(programs)]
     for sample, outcome in zip(programs, run_all(spark, queries, AT_ONCE), strict=True):
         is_stream, expected = by_definition(sample)
         found = of_spark(outcome.rows, is_stream)
-        assert found == expected, f"{sample.query}: {difference(found, expected)}"
+        assert found == expected, f"{difference(found, expected)}\n{sample}"
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)

@@ -79,8 +79,8 @@ def backfilled(spark: SparkSession, result: CompileResult, folder: Path) -> list
 @pytest.mark.parametrize(
     ("source", "kept_as", "policy"),
     [
-        ("nexmark", "parquet", "QOS LATENCY 1 SECOND"),
-        ("parquet", "json", "SHED RANDOM BY 30 PERCENT"),
+        ("nexmark", "parquet", "SHED RANDOM BY 30 PERCENT"),
+        ("parquet", "json", "QOS LATENCY 1 SECOND"),
         ("csv", "csv", "QOS LATENCY 1 SECOND"),
     ],
 )

@@ -19,6 +19,7 @@ from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import published
 from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport
 from streamq.runtime.run import RunOptions, SilentListener
+from streamq.runtime.spark.control_source import ASKED_WHEN_PLANNED
 from streamq.runtime.spark.runner import run_plan
 
 ROWS, FILES, GROUPS = 40_000, 4, 20
@@ -100,6 +101,32 @@ def test_a_goal_in_reach_keeps_every_row_after_the_probe(spark: SparkSession, fo
     assert first.shed > ROWS / 3  # nothing is known of a first micro-batch, so it is a probe
     assert sum(s.shed for s in others[1:]) == 0
     assert heard.notices == []
+
+
+def test_where_all_rows_are_kept_measures_of_the_whole_query_are_told(spark: SparkSession, folder: Path) -> None:
+    query = "SELECT n, SOURCE_COVERAGE() AS covered, LATE() AS late FROM s QOS LATENCY 10 MINUTES COMPLETENESS >= 1"
+    report = run(spark, folder, query)
+    assert totals(report).kept == FILES * ROWS
+    assert {row[1:] for rows in report.memory["q"] for row in rows.rows} == {(1.0, 0)}
+
+
+def test_estimates_where_all_rows_are_kept_are_exact(spark: SparkSession, folder: Path) -> None:
+    query = (
+        "SELECT g, COUNT(*) AS n, WINDOW_END AS until FROM s [TUMBLE 1 MINUTE] GROUP BY g "
+        "QOS LATENCY 10 MINUTES COMPLETENESS >= 1 RECOVER ESTIMATE"
+    )
+    report = run(spark, folder, query, source="ended")
+    found = [row for rows in report.memory["q"] for row in rows.rows if row[0] is not None]
+    assert {row[1] for row in found} == {FILES * ROWS / GROUPS}
+
+
+def test_a_goal_where_spark_may_not_offer_filters(spark: SparkSession, folder: Path) -> None:
+    spark.conf.set(ASKED_WHEN_PLANNED, "false")
+    try:
+        found = totals(run(spark, folder, "SELECT n FROM s QOS LATENCY 10 MINUTES COMPLETENESS >= 1"))
+    finally:
+        spark.conf.set(ASKED_WHEN_PLANNED, "true")
+    assert found.kept == FILES * ROWS
 
 
 def test_a_goal_out_of_reach_is_told_once_and_the_query_goes_on(spark: SparkSession, folder: Path) -> None:

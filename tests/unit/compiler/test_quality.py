@@ -125,6 +125,26 @@ def test_after_distinct_it_is_not_known_what_stands_behind(policy: str) -> None:
     assert "KEPT()" in wrong.message
 
 
+@pytest.mark.parametrize(
+    ("columns", "policy", "may_be_empty"),
+    [
+        ("k", "QOS LATENCY 2 SECONDS", True),
+        ("k, COMPLETENESS() AS c", "QOS LATENCY 2 SECONDS", True),
+        ("k, SOURCE_COVERAGE() AS c", "QOS LATENCY 2 SECONDS", False),
+        ("k, LATE() AS late", "SHED RANDOM TO RATE 9 ROWS PER SECOND", False),
+        ("k", "QOS UTILITY v LATENCY 2 SECONDS SHED BY UTILITY", False),
+        ("k", "SHED RANDOM BY 5 PERCENT", False),
+    ],
+)
+def test_a_control_relation_may_be_empty_where_a_decided_threshold_is_all_that_is_read(
+    columns: str, policy: str, may_be_empty: bool
+) -> None:
+    (query,) = compiled(f"SELECT {columns} FROM s", policy).require().queries
+    (control,) = query.controls
+    assert control.may_be_empty == may_be_empty
+    assert ("WHERE threshold >= 0" in repr(query.root)) == may_be_empty
+
+
 def test_measures_of_the_whole_query_come_from_its_control_relation() -> None:
     query = "SELECT k, SOURCE_COVERAGE() AS c, LATE() AS late FROM s"
     result = compiled(query, "QOS LATENCY 2 SECONDS")

@@ -122,8 +122,8 @@ def test_a_cost_of_kept_rows_that_changes_is_told_from_a_pause_by_the_next_micro
     dear = replace(TRUE, work=30 * TRUE.work)
     odd, cut, usual = (300_000, 90_000), (900_000, 900), (200_000, 60_000)
     after_pause = fitted_on(model, measured(TRUE.scaled(20), [odd]) + measured(TRUE, [cut]))
-    assert after_pause.odd  # a micro-batch that keeps nothing tells nothing
-    assert after_pause.after(*measured(TRUE, [usual])).odd == ()
+    assert after_pause.suspects  # a micro-batch that keeps nothing tells nothing
+    assert after_pause.after(*measured(TRUE, [usual])).suspects == ()
     changed = fitted_on(model, measured(dear, [odd, cut, usual]))
     assert changed.cost is not None
     assert changed.cost.work == pytest.approx(dear.work, rel=0.05)
@@ -140,6 +140,44 @@ def test_a_cost_that_two_micro_batches_spoke_for_goes_when_the_old_one_is_right_
     back = model.after(*measured(TRUE, [(200_000, 60_000)]))
     assert back.cost is not None
     assert back.cost.time(200_000, 60_000) == pytest.approx(TRUE.time(200_000, 60_000), rel=0.05)
+
+
+def test_pauses_between_micro_batches_that_tell_nothing_change_nothing() -> None:
+    """A suspicion ends after a while, and ends with the micro-batch that tells."""
+    model = fitted(measured(TRUE, varied(100)))
+    small = measured(TRUE, [(3000, 3000)])
+    pause = measured(TRUE.scaled(10), [(3000, 3000)])
+    later = fitted_on(model, pause + small * 50)
+    assert later.suspects == ()
+    again = fitted_on(later, pause + small)
+    assert again.cost is not None
+    assert again.cost.time(300_000, 90_000) == pytest.approx(TRUE.time(300_000, 90_000), rel=0.05)
+
+
+@pytest.mark.parametrize("cut_ms", [0.98, 1.02])
+def test_a_surprise_after_an_expected_micro_batch_is_not_the_second_in_a_row(cut_ms: float) -> None:
+    model = fitted(measured(TRUE, varied(100)))
+    cut = measured(TRUE.scaled(cut_ms), [(900_000, 900)])
+    found = fitted_on(model, measured(TRUE.scaled(20), [(300_000, 90_000)]) + cut + measured(TRUE.scaled(10), [(200_000, 60_000)]))
+    assert found.cost is not None
+    assert found.cost.read == pytest.approx(TRUE.read, rel=0.1)
+    back = fitted_on(found, measured(TRUE, [(200_000, 60_000)]))
+    assert back.cost is not None
+    assert back.cost.time(300_000, 90_000) == pytest.approx(TRUE.time(300_000, 90_000), rel=0.1)
+
+
+def test_pauses_near_to_each_other_are_soon_forgotten() -> None:
+    """One micro-batch in twelve is a pause, and the next one is cut as its rows have waited."""
+    random = np.random.default_rng(3)
+    model = fitted(measured(TRUE, varied(100)))
+    wrong = 0
+    for _ in range(1000):
+        pause = random.random() < 0.08
+        for size, factor in (((300_000, 90_000), 8.0 if pause else 1.0), ((900_000, 900), 1.0))[: 2 if pause else 1]:
+            model = fitted_on(model, measured(TRUE.scaled(factor * random.lognormal(0, 0.05)), [size]))
+        assert model.cost is not None
+        wrong += not 0.67 < model.cost.time(300_000, 90_000) / TRUE.time(300_000, 90_000) < 1.5
+    assert wrong < 30
 
 
 def test_surprises_both_ways_do_not_add_up() -> None:
