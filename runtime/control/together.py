@@ -17,11 +17,14 @@ from streamq.runtime.metrics import QuerySample
 YOUNG = 0.85
 """The part of the goal that the oldest result may have, of the query that is hardest to keep young."""
 
-GAIN = 0.3
+GAIN = 0.4
 """The power of that over its age by which what is kept is changed in a round, in which each query has a micro-batch.
 
 A micro-batch that runs was decided a round or two ago, so the steps are smaller than what would put it right at once.
 """
+
+FAR, LARGE_GAIN = 0.9, 0.7
+"""Where the hardest query is younger than so much of that, steps are larger: twice the rows take at most twice the time."""
 
 MOST_STEP = 2.0
 """At most so many times more, or less, in a round; and than what was really kept in it."""
@@ -67,7 +70,8 @@ class Together:
         goals = (self.controllers[query].throttle.latency_ms for query in self._round)
         ages = [s.result_age_ms / (YOUNG * goal) for s, goal in zip(samples, goals, strict=True)]
         # The query that is hardest to keep young says how much all may keep, or it would fall behind the others.
-        step = min(MOST_STEP, max(1 / MOST_STEP, float(max(*ages, 1e-3) ** -GAIN)))
+        age = max(*ages, 1e-3)
+        step = min(MOST_STEP, max(1 / MOST_STEP, float(age ** -(GAIN if age > FAR else LARGE_GAIN))))
         return min(1.0, max(LEAST_KEEP, min(self.part * step, MOST_STEP * max(kept, LEAST_KEEP))))
 
 

@@ -94,7 +94,7 @@ class _Watch(Recorder):
 
 def _run(load: str, policy: str, seconds: float) -> Outcome:
     plan = compile_program(PROGRAM.format(memory=MEMORY, load=load, policy=policy)).require()
-    with TemporaryDirectory(prefix="streamq-benchmark-") as folder:
+    with TemporaryDirectory(prefix="streamq-benchmark-", ignore_cleanup_errors=True) as folder:
         watch = _Watch(log=DecisionLog(Path(folder) / "q" / DECISIONS))
         report = run_plan(plan, RunOptions(duration_s=seconds, checkpoint=Path(folder)), watch)
     failure = "; ".join(d.message for d in report.diagnostics) if report.failed else ""
