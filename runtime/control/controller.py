@@ -47,7 +47,7 @@ class Controller:
 
     ``window_s``: the source time window, over which coverage is told; ``recent``: the micro-batches in it. ``seen``: the
     ranks of some rows of the latest micro-batches. ``error``: the largest that estimates may have; the share that it
-    takes is kept, and at least ``least``.
+    takes is kept, and at least ``least``. ``written``: there was a file of knobs, by this run or the one before.
     """
 
     checkpoint: Path
@@ -61,8 +61,8 @@ class Controller:
     _beyond: int = 0
     _rate: float = 0.0
     _steady: int = 0
+    written: bool = False
     _told: set[str] = field(default_factory=set)
-    _written: bool = False
 
     def give(self, share: float) -> None:
         """The share that a fair query keeps, from its next micro-batch on; a folder that cannot be written keeps the last."""
@@ -92,10 +92,10 @@ class Controller:
             step = LEARNING * (needed - self.throttle.least)
             self.throttle = replace(self.throttle, least=max(self.least, self.throttle.least + step))
         found: list[str] = []
-        lost = self._written and published(self.checkpoint / KNOBS) is None
+        lost = self.written and published(self.checkpoint / KNOBS) is None
         try:
             publish(self.checkpoint / KNOBS, self.throttle)
-            self._written = True
+            self.written = True
             if lost:
                 found.append(
                     f"{KNOBS} beside the checkpoint, with the numbers that steer it, was lost or broken: the last good "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from streamq.compiler.ir.goals import Goal
 from streamq.runtime.control.controller import COVERAGE_S, Controller
-from streamq.runtime.control.forward import KNOBS
+from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import published
 from streamq.runtime.control.looked import NOTHING, Looked
 from streamq.runtime.control.throttle import LEAST_KEEP, first_throttle
@@ -33,7 +33,9 @@ class Steering:
             )
         window_s = COVERAGE_S if goal.fair_ms is None else goal.fair_ms / 1000
         controller = self._controllers[query] = Controller(
-            checkpoint, throttle, window_s, max(goal.least, LEAST_KEEP), goal.error
+            checkpoint, throttle, window_s, max(goal.least, LEAST_KEEP), goal.error,
+            # A run that decided has published too: where that is gone it is told after the first micro-batch.
+            written=(checkpoint / DECISIONS).is_dir(),
         )
         if goal.fair_ms is not None:
             self._fair.join(query, controller, goal.weight)

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from streamq.compiler.ir.goals import Goal
-from streamq.runtime.control.forward import KNOBS
+from streamq.runtime.control.decisions import Decided, DecisionLog
+from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import published
 from streamq.runtime.control.level import CATCHING_UP, Claim, level_shares
 from streamq.runtime.control.steering import Steering
 from streamq.runtime.control.throttle import HEADROOM, Decision, Throttle, decide
 from streamq.runtime.metrics import QuerySample
-from streamq.stdlib.overload.batch_time import Cost, CostModel
+from streamq.stdlib.overload.batch_time import BatchTime, Cost, CostModel
 
 PLANNED = HEADROOM * 2000 / 2
 CLAIM = Claim(100.0, 0.0, 0.0, 2000.0)
@@ -77,6 +78,26 @@ def test_fair_queries_of_a_run_hear_of_each_other(tmp_path: Path) -> None:
     assert dear.share is not None
     # The dear one is behind: it catches up, the cheap one waits.
     assert cheap.share < 0.5 < dear.share
+    # Each goes on learning what it costs itself.
+    model = CostModel()
+    for _ in range(5):
+        model = model.after(BatchTime(85_000, 17_000, 800.0))
+    assert dear.model == CostModel(model.cost, (), 17_000)
+
+
+@pytest.mark.parametrize("text", [None, "broken"])
+def test_a_run_that_goes_on_tells_where_its_numbers_are_lost(tmp_path: Path, text: str | None) -> None:
+    told = []
+    for _ in range(2):
+        steering = Steering()
+        steering.add("q", Goal(latency_ms=2000), tmp_path)
+        DecisionLog(tmp_path / DECISIONS).decide(0, lambda _: Decided(Decision(), 100, 0.0, Throttle(2000.0)))
+        told.append([
+            *steering.after(QuerySample("q", 0, 100.0, rows_in=100, kept=100, batch_ms=500)),
+            *steering.after(QuerySample("q", 1, 101.0, rows_in=100, kept=100, batch_ms=500)),
+        ])
+        (tmp_path / KNOBS).unlink() if text is None else (tmp_path / KNOBS).write_text(text)
+    assert [[KNOBS in notice for notice in of] for of in told] == [[], [True]]
 
 
 def test_a_run_that_goes_on_knows_its_costs_and_its_late_rows(tmp_path: Path) -> None:
