@@ -1,0 +1,1 @@
+"""Sifters: filters at a source with a drop threshold for each region of its attributes (Gedik, Wu, Yu: nrSifters)."""
