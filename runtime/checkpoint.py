@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
+from urllib.parse import quote
 
 from streamq.compiler.ir.physical import PhysicalQuery, ScanStream, Step, walk
 from streamq.dsl.diagnostics import Diagnostic
@@ -33,6 +34,11 @@ def fingerprint(query: PhysicalQuery) -> dict[str, str]:
         repr((query.mode, query.keys, query.columns, query.sink.connector, query.sink.options))
     ]
     return {key: _hash("\n".join(texts)) for key, texts in parts.items()}
+
+
+def folder_of(root: Path, query: str) -> Path:
+    """The checkpoint folder of a query, whatever its name holds."""
+    return root / quote(query, safe="").replace(".", "%2E")
 
 
 def is_new(directory: Path) -> bool:

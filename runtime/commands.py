@@ -10,9 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamq.runtime.arguments import Arguments
-from streamq.runtime.output import OK, PROGRAM_ERROR, UsageError, load, print_text, show, write
+from streamq.runtime.output import (
+    OK,
+    PROGRAM_ERROR,
+    UsageError,
+    load,
+    make_folder,
+    print_text,
+    show,
+    write,
+)
 
 if TYPE_CHECKING:
+    from streamq.compiler.driver import CompileResult
     from streamq.runtime.programs import Loaded
 
 
@@ -68,18 +78,48 @@ def compile_file(args: Arguments) -> int:
 
 def explain(args: Arguments) -> int:
     """The program at one stage of the compiler; shown as far as it goes where there are errors."""
-    from streamq.compiler.explain import ExplainUnavailable, render
+    from streamq.compiler.explain import ExplainUnavailable, render, render_shedding
 
     program = load(args.file)
     if program.result is None:
         return PROGRAM_ERROR
     try:
-        print_text(render(program.result, args.stage, args.format, args.query))
+        if args.shed:
+            if args.query is not None or (args.stage, args.format) != ("annotated", "text"):
+                raise UsageError("--shed looks at all queries, as text: leave --query, --stage and --format out")
+            if args.picture is not None and args.checkpoint is None:
+                raise UsageError("--picture needs --checkpoint: a sifter is there when a run has built it")
+            print_text(render_shedding(program.result))
+            if args.checkpoint is not None:
+                _show_sifters(program.result, args.checkpoint, args.picture)
+        elif args.checkpoint is not None or args.picture is not None:
+            raise UsageError("--checkpoint and --picture need --shed")
+        else:
+            print_text(render(program.result, args.stage, args.format, args.query))
     except ValueError as error:
         raise UsageError(str(error)) from error
     except ExplainUnavailable:
         return PROGRAM_ERROR
     return OK if program.result.ok else PROGRAM_ERROR
+
+
+def _show_sifters(result: CompileResult, checkpoint: Path, folder: Path | None) -> None:
+    """The sifters of a run; those of two attributes as pictures too, where a folder is given."""
+    from streamq.runtime.checkpoint import folder_of
+    from streamq.runtime.report.sifted import picture, running, table
+
+    if folder is not None:
+        make_folder(folder)
+    for query in result.plan.queries if result.plan is not None else ():
+        sift = next((c.sift for c in query.controls if c.sift is not None), None)
+        if sift is None:
+            continue
+        found = running(folder_of(checkpoint, query.name), sift)
+        print_text(f"\n{query.name}: " + ("no sifter yet: rows go at random" if found is None else table(found)))
+        if found is not None and folder is not None and len(sift.attributes) == 2:
+            path = folder_of(folder, query.name).with_suffix(".svg")
+            write(path, picture(found))
+            print_text(f"  drawn: {path}")
 
 
 def fmt(args: Arguments) -> int:

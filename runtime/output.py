@@ -71,6 +71,13 @@ def write(path: Path, text: str) -> None:
         raise UsageError(f"cannot write {path}: {_reason(error)}") from error
 
 
+def make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make {path}: {_reason(error)}") from error
+
+
 def print_text(text: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 

@@ -12,10 +12,14 @@ from streamq.compiler.ir.goals import is_estimated
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import Span
+from streamq.stdlib.sifters.grid import CELLS
 
 CRITICALITIES = (
     "extremely critical", "very critical", "moderately critical", "low critical", "not critical"
 )
+MOST_ATTRIBUTES = 6
+"""More would leave a sifter's grid fewer than four steps for each."""
+
 _RANKED = ast.ShedByUtility | ast.ShedOlder
 _SHED_NAMES = {"OLDER": "OLDER THAN", "BYUTILITY": "BY UTILITY"}
 _RECOVER_NAMES = {"SYNOPSIS": "FROM SYNOPSIS", "NEAREST": "FROM NEAREST"}
@@ -137,9 +141,7 @@ def _check_shed(policy: ast.Shed, context: BindContext) -> None:
         case ast.ShedOlder(age=age):
             _positive(age, "OLDER THAN", context)
         case ast.ShedSifter() as sifter:
-            if sifter.regions is not None and sifter.regions < 1:
-                context.error("SQ0603", "REGIONS must be at least 1", sifter.span)
-            _within(sifter.sample, 0, 1, "SAMPLE", sifter.span, context)
+            _check_sifter(sifter, context)
         case ast.ShedFair(window=window):
             _positive(window, "WINDOW", context)
         case ast.ShedJoin() as join:
@@ -152,6 +154,25 @@ def _check_shed(policy: ast.Shed, context: BindContext) -> None:
             pass
         case method:
             raise TypeError(f"not a shedding method: {type(method).__name__}")
+
+
+def _check_sifter(sifter: ast.ShedSifter, context: BindContext) -> None:
+    if sifter.regions is not None and not 1 <= sifter.regions <= CELLS:
+        context.error("SQ0603", f"REGIONS must be between 1 and {CELLS:,}", sifter.span)
+    if sifter.sample is not None and not 0 < sifter.sample <= 1:
+        context.error(
+            "SQ0603", "SAMPLE must be above 0 and at most 100 PERCENT", sifter.span,
+            help="without a sample nobody knows which regions hold how many rows",
+        )
+    names = [n.parts[-1].text.casefold() for n in sifter.attributes]
+    if len(names) > MOST_ATTRIBUTES:
+        context.error(
+            "SQ0603", f"a sifter has at most {MOST_ATTRIBUTES} attributes, not {len(names)}", sifter.attributes[-1].span,
+            help="choose those that the queries' conditions speak of most",
+        )
+    again = next((n for i, n in enumerate(sifter.attributes) if names[i] in names[:i]), None)
+    if again is not None:
+        context.error("SQ0602", f"`{again.parts[-1].text}` is named twice", again.span, help="name each attribute once")
 
 
 def _check_goals(
@@ -168,6 +189,7 @@ def _check_goals(
             pass
         case (
             ast.ShedRandom() | ast.ShedAuto() | ast.ShedFair() | ast.ShedByUtility() | ast.ShedOlder()
+            | ast.ShedSifter()
         ):
             if goal is not None and goal.unit == "KBPS":
                 _refuse(context, f"SHED {_name(policy.method)} TO CAPACITY", goal.span,
@@ -243,6 +265,8 @@ def _is_run(item: ast.QosItem, policy: ast.Qos, policies: tuple[ast.Policy, ...]
     """What the run sees to: the age of results, the share of their input, what fair queries weigh, what rows are worth."""
     aged = any(isinstance(i, ast.QosLatency) for i in policy.items)
     method = next((p.method for p in policies if isinstance(p, ast.Shed)), None)
+    if isinstance(method, ast.ShedSifter) and isinstance(item, ast.QosWeight | ast.QosSlope | ast.QosFairness):
+        return True
     match item:
         case ast.QosLatency() | ast.QosCompleteness():
             return aged

@@ -9,11 +9,12 @@ from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.relations import reject_aggregates
 from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.ir.expr import Expr, Quality, walk
+from streamq.compiler.ir.goals import has_all
 from streamq.compiler.ir.logical import Field, FunctionDecl
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Diagnostic, did_you_mean
 from streamq.dsl.records import dataclass
-from streamq.dsl.types import holds_map, is_numeric, with_article
+from streamq.dsl.types import STRING, Chars, holds_map, is_numeric, with_article
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ def check_policy_columns(
         if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedRandom):
             for key in policy.method.keys:
                 _check_key(key, streams, context)
+        if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedSifter):
+            _check_sifted(policy.method, streams, context)
         if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedOlder):
             _check_age(policy.method, streams, context)
         if isinstance(policy, ast.Qos):
@@ -92,6 +95,31 @@ def _check_key(key: ast.Name, streams: tuple[Readable, ...], context: BindContex
                 help="choose a column of plain values",
             )
             return
+
+
+def _check_sifted(
+    method: ast.ShedSifter, streams: tuple[Readable, ...], context: BindContext
+) -> None:
+    """One of the streams has all attributes, as numbers or text."""
+    wanted = {n.parts[-1].text.casefold(): n for n in method.attributes}
+    known = {f.name.casefold() for s in streams for f in s.fields}
+    if not wanted.keys() <= known:
+        return  # told as a name that is not there
+    columns = {s.name: {f.name.casefold() for f in s.fields} for s in streams}
+    stream = next((s for s in streams if has_all(s.name, columns[s.name], method.attributes)), None)
+    if stream is None:
+        context.error(
+            "SQ0602", "no stream of the query has all attributes of the sifter", method.span,
+            help="rows are sifted where they are read: name columns of one stream",
+        )
+        return
+    for field in stream.fields:
+        name = wanted.get(field.name.casefold())
+        if name is not None and not (is_numeric(field.type) or field.type == STRING or isinstance(field.type, Chars)):
+            context.error(
+                "SQ0301", f"`{field.name}` is {with_article(field.type)}, which a sifter cannot part into regions", name.span,
+                help="choose numbers or text",
+            )
 
 
 def _check_age(

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from streamq.compiler.explain.render import ExplainUnavailable, render
+from streamq.compiler.explain.render import ExplainUnavailable, render, render_shedding
 
-__all__ = ["ExplainUnavailable", "render"]
+__all__ = ["ExplainUnavailable", "render", "render_shedding"]

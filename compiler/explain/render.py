@@ -41,6 +41,17 @@ def render(
         return _render(result, stage, format, query)
 
 
+def render_shedding(result: CompileResult) -> str:
+    """Where the program sheds, and where it could. Raises ``ExplainUnavailable`` where errors came first."""
+    if result.optimized is None:
+        raise ExplainUnavailable("shed")
+    # Loads networkx, which takes longer than all else.
+    from streamq.compiler.explain.shed import to_shed_text
+
+    with deep_recursion():
+        return to_shed_text(result)
+
+
 def _render(result: CompileResult, stage: str, format: str, query: str | None) -> str:
     if stage == "spark":
         assert result.plan is not None

@@ -22,6 +22,7 @@ from streamq.compiler.ir.expr import (
     Udf,
 )
 from streamq.dsl.types import DATE, INTERVAL, TIMESTAMP, is_string
+from streamq.stdlib.sifters.predicates import Both, Compare, Either, Predicate
 
 
 def show_expr(e: Expr) -> str:
@@ -116,6 +117,29 @@ def show_window(spec: lg.WindowSpec) -> str:
             raise TypeError(f"not a window: {type(spec).__name__}")
 
 
+def show_rows(wanted: Predicate, names: tuple[str, ...], inside: bool = False) -> str:
+    """The rows that a query may want, over the attributes of these names."""
+    match wanted:
+        case Compare(attribute, op, value):
+            shown = _constant(value)
+            return f"{names[attribute]} {op} {shown}"
+        case Both(parts) | Either(parts) if len(parts) == 1:
+            return show_rows(parts[0], names, inside)
+        case Both(parts) | Either(parts) if parts:
+            joined = (" and " if isinstance(wanted, Both) else " or ").join(show_rows(p, names, True) for p in parts)
+            return f"({joined})" if inside else joined
+        case Either():
+            return "no row"
+        case _:
+            return "all rows"
+
+
+def _constant(value: float | str) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
 def show_operator(node: lg.Logical) -> str:
     """One line that says what the operator does."""
     match node:
@@ -135,6 +159,10 @@ def show_operator(node: lg.Logical) -> str:
             if node.rank is not None:
                 worth = "" if node.rank.utility is None else f" {show_expr(node.rank.utility)}"
                 return f"SHED {node.goal.words}, {node.rank.words}{worth}"
+            if node.sift is not None:
+                sift = node.sift
+                regions = f"{sift.plan.regions} regions of {', '.join(sift.attributes)}"
+                return f"SHED {node.goal.words}, by a sifter of {regions} that keeps {show_rows(sift.wanted, sift.attributes)}"
             if node.goal.percent is not None:
                 return f"SHED {node.goal.percent:g} PERCENT by hash of {by}"
             return f"SHED {node.goal.words}, by hash of {by}"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from streamq.compiler.ir.durations import show_ms
 from streamq.compiler.ir.expr import Expr
 from streamq.dsl import ast
 from streamq.dsl.records import dataclass
+from streamq.stdlib.sifters.plans import Plan
+from streamq.stdlib.sifters.predicates import Everywhere, Predicate
 
 
 def control_view(query: str) -> str:
@@ -41,6 +45,43 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True)
+class Sift:
+    """The sifter that a query shares with all others that sift the ``stream`` by these ``attributes``, as they ask it to.
+
+    ``text``: which of them are words and no numbers. ``wanted``: the rows of the stream that the query may want, over the attributes in their order; known once predicates
+    stand where they stay. ``weight``, ``slope``: how much the query counts against the others, and what it loses with
+    all its rows, 0 to 1. ``least``: the share of them that it needs.
+    """
+
+    stream: str
+    attributes: tuple[str, ...]
+    text: tuple[bool, ...]
+    plan: Plan = Plan()
+    weight: float = 1.0
+    slope: float = 1.0
+    least: float = 0.0
+    wanted: Predicate = Everywhere()
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """What queries have in common that share a sifter."""
+        return (self.stream, self.attributes, self.plan)
+
+    @property
+    def words(self) -> str:
+        """Which rows go first, as a part of a sentence."""
+        return f"those of {' and '.join(self.attributes)} that queries want least first"
+
+
+def has_all(stream: str, columns: Set[str], names: tuple[ast.Name, ...]) -> bool:
+    """Whether names, which may say whose they are, are all of columns of a stream; ``columns``: case-folded."""
+    return all(
+        n.parts[-1].text.casefold() in columns and (len(n.parts) == 1 or n.parts[0].text.casefold() == stream.casefold())
+        for n in names
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Goal:
     """One of: all rows but ``percent``; as many as results no older than ``latency_ms`` allow; ``rows_per_s``.
 
@@ -48,7 +89,8 @@ class Goal:
     over which the coverages of all queries that have one are made level, in proportion to their ``weight``.
     ``error``: how large the relative error of estimates may be at ``confidence``, which says how much has to be kept.
     ``ranked``: which rows go depends on what is in them, so it has to be learned what is in all of them.
-    ``window_ms``: whole windows of that length stay or go, which take rows for ``late_ms`` after their end.
+    ``window_ms``: whole windows of that length stay or go, which take rows for ``late_ms`` after their end. ``needed``:
+    the share that is kept of the rows that the query wants, by a sifter; ``sampled``: the share that it looks at.
     """
 
     percent: float | None = None
@@ -62,6 +104,8 @@ class Goal:
     confidence: float = 0.95
     window_ms: int | None = None
     late_ms: int = 0
+    needed: float = 0.0
+    sampled: float | None = None
 
     @property
     def steered(self) -> bool:
@@ -79,5 +123,7 @@ class Goal:
         least = f", at most {1 - self.least:.0%}" if self.least else ""
         if self.error is not None:
             least += f", with estimates right to {100 * self.error:g} %"
+        if self.needed:
+            least = f", but at least {self.needed:.0%} of those that it wants"
         fair = "" if self.fair_ms is None else ", and as fair queries give each other"
         return f"as many rows as results no older than {show_ms(self.latency_ms)} need{least}{fair}"

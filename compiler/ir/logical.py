@@ -10,7 +10,7 @@ from enum import Enum
 from functools import cached_property
 
 from streamq.compiler.ir.expr import AggCall, Column, Expr
-from streamq.compiler.ir.goals import Goal, Rank
+from streamq.compiler.ir.goals import Goal, Rank, Sift
 from streamq.dsl.ast import R2S, JoinKind, Policy
 from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import NO_SPAN, Span
@@ -244,7 +244,7 @@ class Shed(_OneInput):
 
     ``whole_keys``: they are those of BY KEY, so that rows of different streams stay or go together. ``weight``: a
     column that says for how many rows each stands, if there is one. ``rank``: what goes first, where not all rows are
-    alike; the hash decides among those. ``window_ms``: the rows of a window of that length stay or go together.
+    alike; the hash decides among those. ``sift``: by regions of its attributes. ``window_ms``: the rows of a window of that length stay or go together.
     ``time``: the column with the event time, where it decides. ``whole``: the same rows with all their columns, where
     those that go are written down.
     """
@@ -255,6 +255,7 @@ class Shed(_OneInput):
     whole_keys: bool = False
     weight: str = ""
     rank: Rank | None = None
+    sift: Sift | None = None
     window_ms: int | None = None
     time: str = ""
     whole: Logical | None = field(default=None, compare=False, repr=False)

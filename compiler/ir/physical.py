@@ -7,7 +7,7 @@ Spark SQL text in which every name and string is already quoted.
 
 from __future__ import annotations
 
-from streamq.compiler.ir.goals import Goal
+from streamq.compiler.ir.goals import Goal, Sift
 from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.source import NO_SPAN, Span
 
@@ -166,6 +166,7 @@ class ControlRelation:
 
     ``goal``: what the share of rows follows from, where it is decided for every micro-batch; None: it is fixed.
     ``may_be_empty``: where all rows are kept it has no row, which costs Spark no job; read by its threshold alone.
+    ``sift``: the sifter that says which rows go.
     """
 
     view: str
@@ -173,6 +174,7 @@ class ControlRelation:
     knobs: tuple[Knob, ...]
     goal: Goal | None = None
     may_be_empty: bool = False
+    sift: Sift | None = None
 
 
 @dataclass(frozen=True, slots=True)

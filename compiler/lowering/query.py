@@ -10,7 +10,8 @@ from streamq.compiler.ir.goals import Goal, is_estimated
 from streamq.compiler.ir.rewrite import is_window_field, measures_of, walk, with_inputs
 from streamq.compiler.lowering.changes import CHANGE, CHANGED_AT, lower_changes
 from streamq.compiler.lowering.rules import lower
-from streamq.compiler.lowering.scans import dropped_rows, with_rows
+from streamq.compiler.lowering.scans import with_rows
+from streamq.compiler.lowering.shedders import dropped_rows
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse, refuse_raw_session
 from streamq.compiler.passes.assign_watermarks import keeps_state

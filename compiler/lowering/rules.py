@@ -12,7 +12,8 @@ from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, 
 from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.moving import TIME
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
-from streamq.compiler.lowering.scans import lower_scan, lower_shed, with_rows
+from streamq.compiler.lowering.scans import lower_scan, with_rows
+from streamq.compiler.lowering.shedders import lower_shed
 from streamq.compiler.lowering.sql import SESSION, WINDOW, above_watermark, aggregate, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,

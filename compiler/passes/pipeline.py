@@ -11,6 +11,7 @@ from streamq.compiler.passes.prune_columns import prune_columns
 from streamq.compiler.passes.push_predicates import push_predicates
 from streamq.compiler.passes.quality import quality
 from streamq.compiler.passes.share_subplans import share_subplans
+from streamq.compiler.passes.sift_regions import sift_regions
 
 PIPELINE: tuple[Pass, ...] = (
     Pass("normalize", normalize, "all later passes see one form of each thing"),
@@ -18,6 +19,7 @@ PIPELINE: tuple[Pass, ...] = (
     Pass("estimate", estimate, "after shedders, which give weights; all else then is arithmetic"),
     Pass("quality", quality, "after estimates, which would scale the counts that it adds"),
     Pass("push_predicates", push_predicates, "before pruning, which then drops what only tests read"),
+    Pass("sift_regions", sift_regions, "after pushing: the tests of a query stand directly above its shedders"),
     Pass("assign_watermarks", assign_watermarks, "after pushing: whether state is kept is known"),
     Pass("prune_columns", prune_columns, "after shedders, whose hash reads columns of its own"),
     Pass("share_subplans", share_subplans, "last: sharing is about the final shape"),

@@ -11,23 +11,27 @@ replayed batch keeps the same rows, and equal keys fall together.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from streamq.compiler.analysis.tumbling import tumbling_ms
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Expr
-from streamq.compiler.ir.goals import Goal, Rank, is_estimated
+from streamq.compiler.ir.goals import Goal, Rank, Sift, has_all, is_estimated
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl import ast
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
-from streamq.dsl.types import Array, Map, Struct
+from streamq.dsl.types import Array, Map, Struct, is_numeric
 from streamq.stdlib.connectors import tells_rows_apart
+from streamq.stdlib.sifters.plans import Method, Plan
 
 WEIGHT = "__weight"
 """The column that says for how many rows a kept one stands, where a later pass asks for it."""
+
+SAMPLE = 0.01
+"""The share of rows that a sifter looks at, where the query names none."""
 
 FAIR_WINDOW_MS = 10_000
 """The source time window of SHED FAIR where it names none."""
@@ -54,6 +58,7 @@ class Asked:
     ranked: bool = False
     older_ms: int | None = None
     windows: bool = False
+    sifter: ast.ShedSifter | None = None
 
 
 def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
@@ -77,6 +82,8 @@ def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
                 return Asked(goal, tuple(k.parts[-1].text for k in keys), shed.span)
             case ast.ShedByUtility():
                 return Asked(ranked, (), shed.span, ranked=True)
+            case ast.ShedSifter() as sifter:
+                return Asked(ranked, (), shed.span, sifter=sifter)
             case ast.ShedWindows():
                 return Asked(goal, (), shed.span, windows=True)
             case ast.ShedOlder(age=age):
@@ -125,6 +132,7 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
         asked = replace(asked, goal=replace(asked.goal, window_ms=window_ms, late_ms=late_ms))
     spooled = dropped_into(query.policies) is not None
     sources: list[str] = []
+    sifted: list[Sift | None] = []
     memo: dict[int, lg.Logical] = {}
 
     def insert(node: lg.Logical) -> lg.Logical:
@@ -135,9 +143,12 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
                 done = with_inputs(node, tuple(insert(i) for i in node.inputs))
             else:
                 sources.append(stream)
+                sift = _sift(asked, stream, node, query.policies)
+                sifted.append(sift)
+                goal = _goal(asked, sift)
                 done = lg.Shed(
-                    node, query.name, _hashed(node, asked), asked.goal, bool(keys), rank=_rank(asked, utilities.get(stream)),
-                    window_ms=window_ms, time=_time_of(node), whole=node if spooled else None, owner=query.name, origin=asked.span,
+                    node, query.name, _hashed(node, asked), goal, bool(keys), rank=_rank(asked, utilities.get(stream)),
+                    sift=sift, window_ms=window_ms, time=_time_of(node), whole=node if spooled else None, owner=query.name, origin=asked.span,
                 )
             memo[id(node)] = done
         return done
@@ -147,12 +158,15 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     rank = _rank(asked, None)
     if asked.windows:
         keys = ("whole windows",)
+    regions = next((s for s in sifted if s is not None), None)
     by = f" by {', '.join(keys)}" if keys else "" if rank is None else f", {rank.words}"
+    if regions is not None:
+        by = f", {regions.words}"
     into = dropped_into(query.policies)
     kept = "" if into is None else f", and writes it to `{into.sink.text}`"
     context.notices.append(PlanNotice(
         "shedder", query.name,
-        f"drops {asked.goal.words} of {names}{by}, at the source{kept}",
+        f"drops {_goal(asked, regions).words} of {names}{by}, at the source{kept}",
         hint="every operator of the query lies above, so that is where a dropped row saves most",
         action="SHED NONE keeps all rows", span=asked.span,
     ))
@@ -180,6 +194,40 @@ def _time_of(node: lg.Logical) -> str:
 def _rank(asked: Asked, utility: Expr | None) -> Rank | None:
     """What goes first of a stream; None where all rows are alike."""
     return Rank(utility, asked.older_ms) if asked.ranked else None
+
+
+def _goal(asked: Asked, sift: Sift | None) -> Goal:
+    """What a query needs of its own rows a sifter sees to; of streams without their sifter rows go at random."""
+    if asked.sifter is None:
+        return asked.goal
+    if sift is None:
+        return replace(asked.goal, ranked=False)
+    return replace(asked.goal, least=0.0, needed=asked.goal.least, sampled=sift.plan.sampled)
+
+
+def _sift(
+    asked: Asked, stream: str, node: lg.Logical, policies: tuple[ast.Policy, ...]
+) -> Sift | None:
+    """The sifter of a stream; None where the query has none, or the stream lacks one of its attributes."""
+    if asked.sifter is None:
+        return None
+    by_fold = {f.name.casefold(): f for f in node.schema}
+    if not has_all(stream, by_fold.keys(), asked.sifter.attributes):
+        return None
+    # In the order of the stream, so that queries share it however they name them.
+    named = {n.parts[-1].text.casefold() for n in asked.sifter.attributes}
+    attributes = [f for name, f in by_fold.items() if name in named]
+    fairness, slope, weight = qos(policies, ast.QosFairness), qos(policies, ast.QosSlope), qos(policies, ast.QosWeight)
+    method = next((m for m in get_args(Method) if m == asked.sifter.partition), None)
+    plan = Plan(
+        regions=asked.sifter.regions or Plan().regions, method=method or Plan().method,
+        fairness=Plan().fairness if fairness is None else fairness.fairness,
+        sampled=SAMPLE if asked.sifter.sample is None else asked.sifter.sample,
+    )
+    return Sift(
+        stream, tuple(f.name for f in attributes), tuple(not is_numeric(f.type) for f in attributes), plan, 1.0 if weight is None else weight.weight,
+        1.0 if slope is None else slope.slope, asked.goal.least,
+    )
 
 
 def stream_of(node: lg.Logical) -> str | None:

@@ -111,7 +111,9 @@ def _session_needs(below: lg.Logical) -> frozenset[str]:
 
 
 def _rank_needs(node: lg.Shed) -> frozenset[str]:
-    """The columns that say what a row is worth, how old it is, or in which window."""
+    """The columns that say what a row is worth, in which region it lies, how old it is, or in which window."""
+    if node.sift is not None:
+        return frozenset(node.sift.attributes)
     if node.rank is None and node.window_ms is None:
         return frozenset()
     if node.rank is not None and node.rank.utility is not None:

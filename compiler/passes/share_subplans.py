@@ -44,7 +44,9 @@ def own_parts(node: lg.Logical) -> tuple[object, ...]:
         case lg.Project():
             return (node.items,)
         case lg.Shed():
-            return (node.query, node.keys, node.goal, node.whole_keys, node.weight, node.rank, node.window_ms, node.time)
+            return (
+                node.query, node.keys, node.goal, node.whole_keys, node.weight, node.rank, node.sift, node.window_ms, node.time,
+            )
         case lg.Window():
             return (node.spec,)
         case lg.Aggregate():

@@ -66,9 +66,17 @@ class Controller:
 
     def give(self, share: float) -> None:
         """The share that a fair query keeps, from its next micro-batch on; a folder that cannot be written keeps the last."""
-        self.throttle = replace(self.throttle, share=min(1.0, max(0.0, share)))
+        share = min(1.0, max(0.0, share))
+        if self.throttle.share == share:
+            return
+        self.throttle = replace(self.throttle, share=share)
         with suppress(OSError):  # ``after`` tells
             publish(self.checkpoint / KNOBS, self.throttle)
+
+    def sift_by(self, version: int) -> None:
+        """The sifter that rows go by from the next micro-batch on. Raises OSError where that cannot be written."""
+        publish(self.checkpoint / KNOBS, replace(self.throttle, sifter=version))
+        self.throttle = replace(self.throttle, sifter=version)
 
     def after(self, sample: QuerySample, looked: Looked = NOTHING) -> tuple[str, ...]:
         """Learns from a micro-batch and publishes; gives what its user should know of, each once."""
@@ -150,6 +158,7 @@ def _out_of_reach(throttle: Throttle, error: float | None) -> str:
     goal = f"results no older than {throttle.latency_ms / 1000:g} s"
     if error is not None:
         return f"{goal} are out of reach with estimates right to {100 * error:g} %: those are kept up"
-    if throttle.least > LEAST_KEEP:
-        return f"{goal} are out of reach with a completeness of {throttle.least:g}, which is kept up"
+    needed = max(throttle.needed, throttle.least)
+    if needed > LEAST_KEEP:
+        return f"{goal} are out of reach with a completeness of {needed:g}, which is kept up"
     return f"{goal} are out of reach: reading the rows takes longer, whatever is shed of them"

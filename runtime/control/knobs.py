@@ -15,7 +15,7 @@ from streamq.stdlib.overload.steps import Step
 
 _NUMBERS = ("latency_ms", "least", "counted", "most_kept")
 _COST = ("fixed", "read", "work")
-_OPTIONAL = ("share", "fixed_share", "newest")
+_OPTIONAL = ("share", "fixed_share", "newest", "sifter", "sampled")
 RANKS, STEPS = "ranks", "steps"
 
 
@@ -41,6 +41,8 @@ def to_numbers(throttle: Throttle) -> dict[str, Any]:
     for name in _OPTIONAL:
         if (value := getattr(throttle, name)) is not None:
             found[name] = value
+    if throttle.needed:
+        found["needed"] = throttle.needed
     if throttle.window_ms:
         found |= {"window_ms": throttle.window_ms, "late_ms": throttle.late_ms, "seen": throttle.seen}
     if throttle.steps:
@@ -60,11 +62,12 @@ def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
         return None
     numbers = [found[name] for name in _NUMBERS]
     rate = found.get("rows_per_s", 0.0)
-    share, fixed, newest = (found.get(name) for name in _OPTIONAL)
+    share, fixed, newest, sifter, sampled = (found.get(name) for name in _OPTIONAL)
     coverage, late = found.get("coverage", 1.0), found.get("late", 0.0)
-    if min(*numbers, *given, rate, share or 0.0, fixed or 0.0, coverage, late) < 0:
+    needed = found.get("needed", 0.0)
+    if min(*numbers, *given, rate, share or 0.0, fixed or 0.0, coverage, late, needed) < 0:
         return None
-    if max(found["least"], share or 0.0, fixed or 0.0, coverage) > 1:
+    if max(found["least"], share or 0.0, fixed or 0.0, coverage, needed) > 1:
         return None
     if fixed is None and found["latency_ms"] == rate == 0:
         return None
@@ -75,7 +78,8 @@ def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
     return Throttle(
         found["latency_ms"], model, found["least"], found["counted"], rate, share, coverage, int(late), fixed,
         tuple(found.get(RANKS, ())), newest, headroom, int(found.get("window_ms", 0)),
-        int(found.get("late_ms", 0)), steps, int(found.get("seen", -1)),
+        int(found.get("late_ms", 0)), steps, int(found.get("seen", -1)), None if sifter is None else int(sifter),
+        needed, sampled,
     )
 
 

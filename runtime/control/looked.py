@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from streamq.dsl.records import dataclass
+
+Sampled = tuple[Mapping[str, float | str], ...]
+"""Rows with their attributes, ``a0`` and so on; those that are NULL are not there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
     """``ranks``: of a few rows, chosen by their hash; ``newest``: the latest event time, in microseconds since 1970.
 
-    ``error``: the relative error of estimates that nine results in ten stay below; None where no result came.
+    ``error``: the relative error of estimates that nine results in ten stay below; None where no result came. ``rows``: the
+    attributes that a sifter goes by, of rows chosen in the same way.
     """
 
     ranks: tuple[float, ...] = ()
     newest: int | None = None
     error: float | None = None
+    rows: Sampled = ()
 
 
 NOTHING = Looked()

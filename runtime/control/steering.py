@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from streamq.compiler.ir.goals import Goal
+from streamq.compiler.ir.goals import Goal, Sift
 from streamq.runtime.control.controller import COVERAGE_S, Controller
 from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import published
 from streamq.runtime.control.looked import NOTHING, Looked
+from streamq.runtime.control.sifting import Sifters
 from streamq.runtime.control.throttle import LEAST_KEEP, first_throttle
 from streamq.runtime.control.together import Together
 from streamq.runtime.metrics import QuerySample
@@ -21,14 +22,15 @@ class Steering:
 
     _controllers: dict[str, Controller] = field(default_factory=dict)
     _fair: Together = field(default_factory=Together)
+    _sifters: Sifters = field(default_factory=Sifters)
 
-    def add(self, query: str, goal: Goal, checkpoint: Path) -> None:
+    def add(self, query: str, goal: Goal, checkpoint: Path, sift: Sift | None = None) -> None:
         """Steers a query, which goes on from what was published beside its checkpoint."""
         throttle, before = first_throttle(goal), published(checkpoint / KNOBS)
         if before is not None:
             throttle = replace(
                 throttle, model=before.model, counted=before.counted, late=before.late, ranks=before.ranks,
-                headroom=before.headroom, seen=before.seen,
+                headroom=before.headroom, seen=before.seen, sifter=before.sifter,
                 newest=before.newest, least=throttle.least if goal.error is None else max(goal.least, LEAST_KEEP, before.least),
             )
         window_s = COVERAGE_S if goal.fair_ms is None else goal.fair_ms / 1000
@@ -37,6 +39,8 @@ class Steering:
             # A run that decided has published too: where that is gone it is told after the first micro-batch.
             written=(checkpoint / DECISIONS).is_dir(),
         )
+        if sift is not None:
+            self._sifters.join(query, controller, sift)
         if goal.fair_ms is not None:
             self._fair.join(query, controller, goal.weight)
 
@@ -46,6 +50,7 @@ class Steering:
         if controller is None:
             return ()
         told = controller.after(sample, looked)
+        self._sifters.after(sample, looked.rows)
         if sample.query in self._fair.controllers:
             self._fair.after(sample)
         return told

@@ -74,6 +74,9 @@ class Throttle:
     in place of a goal. ``ranks``: what is in the rows, where some go first (``stdlib/overload/ranks.py``); ``newest``:
     the latest event time seen, in microseconds since 1970. ``window_ms``: where whole windows stay or go, their
     length, and ``late_ms``, how long after their end they take rows; ``steps``: which of them. ``seen``: the last micro-batch that all this takes in.
+    ``sifter``: the version of the sifter that rows go by (``runtime/control/sifting.py``); None as long as there is none.
+    ``needed``: the share of the rows that the query wants which the sifter keeps for it; ``sampled``: the largest share
+    of all rows that is looked at for it.
     """
 
     latency_ms: float
@@ -92,6 +95,9 @@ class Throttle:
     late_ms: int = 0
     steps: tuple[Step, ...] = ()
     seen: int = -1
+    sifter: int | None = None
+    needed: float = 0.0
+    sampled: float | None = None
 
     def aged(self, age_ms: float, decision: Decision) -> Throttle:
         """With more planned where the oldest row of a micro-batch was young enough, else with less.
@@ -112,7 +118,7 @@ def first_throttle(goal: Goal) -> Throttle:
     fixed = None if goal.percent is None else 1.0 - goal.percent / 100
     return Throttle(
         latency, least=least, rows_per_s=goal.rows_per_s or 0.0, fixed_share=fixed, window_ms=goal.window_ms or 0,
-        late_ms=goal.late_ms,
+        late_ms=goal.late_ms, needed=goal.needed, sampled=goal.sampled,
     )
 
 

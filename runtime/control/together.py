@@ -1,4 +1,4 @@
-"""The fair queries of a run: how much they may keep together, and the shares that make their coverages level.
+"""Queries of a run that shed together: how much all may keep, and the shares that make coverages of fair ones level.
 
 They share a machine, so how long a micro-batch of one takes depends on what all the others do, and no query's own cost
 tells how much all of them may keep. That is found by trying: more as long as results are young enough, less where they
@@ -32,7 +32,7 @@ MOST_STEP = 2.0
 
 @dataclass(slots=True)
 class Together:
-    """All of them are one group. ``weights``: of the queries' coverages against each other.
+    """All of them are one group. ``weights``: of the queries' coverages against each other; ``same``: all keep one share.
 
     ``part``: of the rows that come to all of them, what may be kept; None: nothing is known yet.
     """
@@ -40,6 +40,7 @@ class Together:
     controllers: dict[str, Controller] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
     part: float | None = None
+    same: bool = False
     _round: dict[str, QuerySample] = field(default_factory=dict)
 
     def join(self, query: str, controller: Controller, weight: float) -> None:
@@ -53,6 +54,11 @@ class Together:
             self.part = self._next_part()
             self._round.clear()
         self._round[sample.query] = sample
+        if self.same and self.part is not None:
+            for controller in self.controllers.values():
+                controller.give(self.part)
+        if self.same:
+            return
         claims = {
             query: claim for query, controller in self.controllers.items()
             if (claim := _claim(controller, self.weights[query])) is not None

@@ -13,9 +13,9 @@ MOST_POINTS = 600
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --faint: #8a929c; --paper: #ffffff; --rule: #d9dee3;
-  --a: #2563eb; --b: #d97706; --goal: #dc2626; }
+  --a: #2563eb; --b: #d97706; --c: #0f766e; --goal: #dc2626; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --faint: #8a929c; --paper: #14171a; --rule: #30363d;
-  --a: #7aa2ff; --b: #f0b35a; --goal: #ff7b72; } }
+  --a: #7aa2ff; --b: #f0b35a; --c: #5eead4; --goal: #ff7b72; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 1360px;
   margin: 2rem auto; padding: 0 1rem; }
 h1, h2 { font-weight: 600; } h2 { margin-top: 2.5rem; }
@@ -27,9 +27,10 @@ td { border-top: 1px solid var(--rule); font-variant-numeric: tabular-nums; }
 figure { margin: 0; } figcaption { color: var(--faint); } svg { width: 100%; height: auto; }
 svg text { fill: var(--faint); font-size: 11px; } .grid { stroke: var(--rule); }
 polyline { fill: none; stroke-width: 1.8; } polyline.a { stroke: var(--a); } polyline.b { stroke: var(--b); }
+polyline.c { stroke: var(--c); }
 line.goal { stroke: var(--goal); stroke-dasharray: 5 4; }
 .key { margin-left: .9rem; } .key::before { content: "— "; font-weight: 700; }
-.key.a::before { color: var(--a); } .key.b::before { color: var(--b); } .key.goal::before { color: var(--goal); }
+.key.a::before { color: var(--a); } .key.b::before { color: var(--b); } .key.c::before { color: var(--c); } .key.goal::before { color: var(--goal); }
 """
 
 

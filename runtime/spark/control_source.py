@@ -36,14 +36,16 @@ from pyspark.sql.types import StructType
 from streamq.runtime.control.decisions import Decided
 from streamq.runtime.control.forward import Forward
 from streamq.runtime.control.knobs import from_numbers
-from streamq.stdlib.overload.ranks import SAMPLE_ROWS, cut_of
+from streamq.runtime.control.sifting import axis_numbers, kept_of_cells, looked_at, stored
+from streamq.stdlib.overload.ranks import cut_of
 
 HASH_STEPS = 1 << 20
 """A row's hash is one of this many values; ``threshold`` says how many of them are kept."""
 
 SCHEMA = (
     "keep DOUBLE, threshold BIGINT, coverage DOUBLE, late BIGINT, "
-    "cut DOUBLE, at BIGINT, sample BIGINT, newest BIGINT, steps ARRAY<STRUCT<since BIGINT, threshold BIGINT>>"
+    "cut DOUBLE, at BIGINT, sample BIGINT, newest BIGINT, steps ARRAY<STRUCT<since BIGINT, threshold BIGINT>>, "
+    "axes ARRAY<STRUCT<lower DOUBLE, scale DOUBLE, curved BOOLEAN, salt BIGINT>>, cells ARRAY<INT>"
 )
 
 ASKED_WHEN_PLANNED = "spark.sql.python.filterPushdown.enabled"
@@ -52,8 +54,7 @@ ASKED_WHEN_PLANNED = "spark.sql.python.filterPushdown.enabled"
 ALWAYS: tuple[Filter, ...] = (IsNotNull(("threshold",)), GreaterThanOrEqual(("threshold",), 0))
 """Filters that hold for each threshold."""
 
-Steps = list[dict[str, int]]
-Row = dict[str, float | int | Steps | None]
+Row = dict[str, Any]
 
 KNOB_RANGES: dict[str, tuple[float, float]] = {"keep": (0.0, 1.0)}
 """Knob to (least, most)."""
@@ -72,7 +73,8 @@ class ControlSource(DataSource):
     the share of rows that was kept in the last seconds, and ``late``, how many rows were late so far. Where some rows go
     first: ``cut``, the rank above which a row is kept (NULL: ranks do not matter), ``at``, how many of the hashes are
     kept of those that have it, ``sample``, how many are looked at, and ``newest``, the latest event time so far. Where
-    whole windows go: ``steps``, the threshold of the windows that start at a time or later. With ``may_be_empty``, there
+    whole windows go: ``steps``, the threshold of the windows that start at a time or later. Where a sifter says which:
+    ``axes`` of its attributes, and ``cells``, how many of the hashes each cell of its grid keeps (NULL: there is none yet). With ``may_be_empty``, there
     is no row where all rows are kept; whoever reads it has to filter by the threshold then.
     """
 
@@ -161,7 +163,7 @@ def row_of_file(path: Path | None, defaults: Mapping[str, float]) -> Row:
 
 def row_of_decision(forward: Forward) -> Row:
     """The columns for what holds for the planned micro-batch."""
-    return row_of(forward.decided())
+    return row_of(forward.decided(), forward.checkpoint)
 
 
 def keeps_all(row: Row) -> bool:
@@ -170,8 +172,8 @@ def keeps_all(row: Row) -> bool:
     return row["keep"] == 1.0 and all(step["threshold"] == HASH_STEPS for step in steps)
 
 
-def row_of(decided: Decided) -> Row:
-    """The columns for a decision."""
+def row_of(decided: Decided, checkpoint: Path) -> Row:
+    """The columns for a decision; ``checkpoint``: the folder of the query, where its sifters are."""
     throttle, keep = decided.throttle, decided.decision.keep
     row = control_row(keep, throttle.coverage, throttle.late)
     cut = cut_of(throttle.ranks, keep)
@@ -181,8 +183,13 @@ def row_of(decided: Decided) -> Row:
         row["newest"] = int(throttle.newest)
     if throttle.steps:
         row["steps"] = [{"since": s.since, "threshold": round(s.share * HASH_STEPS)} for s in throttle.steps]
-    looked_at = SAMPLE_ROWS / max(1.0, decided.arrived * throttle.counted)
-    return row | {"sample": round(min(1.0, looked_at) * HASH_STEPS)}
+    sampled = looked_at(decided, 1.0 if throttle.sampled is None else throttle.sampled)
+    if throttle.sifter is not None and (sifter := stored(checkpoint, throttle.sifter)) is not None:
+        row |= {"axes": [axis_numbers(a) for a in sifter.axes], "cells": kept_of_cells(sifter, keep, sampled)}
+    elif throttle.sampled is not None:
+        # Nothing is known yet of what the query wants; rows that are looked at are kept.
+        row["threshold"] = round(max(keep, throttle.needed, sampled) * HASH_STEPS)
+    return row | {"sample": round(sampled * HASH_STEPS)}
 
 
 def _now_ms() -> float:
@@ -193,7 +200,7 @@ def control_row(keep: float, coverage: float, late: int = 0) -> Row:
     """The columns of the relation."""
     return {
         "keep": keep, "threshold": round(keep * HASH_STEPS), "coverage": coverage, "late": late,
-        "cut": None, "at": 0, "sample": 0, "newest": None, "steps": None,
+        "cut": None, "at": 0, "sample": 0, "newest": None, "steps": None, "axes": None, "cells": None,
     }
 
 

@@ -110,12 +110,13 @@ def _intake(report: Progress) -> tuple[int, int, int]:
 
 
 def looked_of(report: Progress) -> Looked:
-    """What the query's ranked shedders saw, and the error of its estimates; other queries have neither."""
+    """What the shedders of a query saw that go by what is in rows, and the error of its estimates."""
     observed = (report.get("observedMetrics") or {}).values()
     ranks = tuple(clamped(rank) for m in observed for rank in m.get("ranks") or ())
     times = [int(m["newest"]) for m in observed if m.get("newest") is not None]
     errors = [float(m["error"]) for m in observed if m.get("error") is not None]
-    return Looked(ranks, max(times, default=None), max(errors, default=None))
+    rows = tuple(dict(row) for m in observed for row in m.get("sample_of_rows") or ())
+    return Looked(ranks, max(times, default=None), max(errors, default=None), rows)
 
 
 def clamped(rank: Any) -> float:

@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -264,7 +263,7 @@ def _before_start(
     """What forbids the start: a checkpoint of another plan, an output folder of another run."""
     found: list[Diagnostic] = []
     for query in queries:
-        directory = _directory(root, query)
+        directory = checkpoint.folder_of(root, query.name)
         if (foreign := checkpoint.check(query, directory)) is not None:
             found.append(foreign)
         elif checkpoint.is_new(directory):
@@ -281,7 +280,7 @@ def _start_all(
     trigger = _trigger(run.options, plan)
     context = EmitContext(spark, plan.base_dir, run.options.memory_dir, trigger_ms=_interval_ms(run.options, plan))
     for query in queries:
-        directory = _directory(root, query)
+        directory = checkpoint.folder_of(root, query.name)
         spool = Spool(query, context, directory) if query.dropped else None
         try:
             started = checkpoint.record(query, directory)
@@ -294,7 +293,8 @@ def _start_all(
             )) from error
         goal = next((c.goal for c in query.controls if c.goal is not None), None)
         if goal is not None:
-            run.steering.add(query.name, goal, directory)
+            sift = next((c.sift for c in query.controls if c.sift is not None), None)
+            run.steering.add(query.name, goal, directory, sift)
         try:
             frame = build_frame(query, replace(context, control_dir=directory))
             handle = start_query(
@@ -314,11 +314,6 @@ def _start_all(
                 query, handle, ProgressReader(handle, query.name), QueryTotals(query.name),
             )
         )
-
-
-def _directory(root: Path, query: PhysicalQuery) -> Path:
-    """The checkpoint folder of a query, whatever its name holds."""
-    return root / quote(query.name, safe="").replace(".", "%2E")
 
 
 def _trigger(options: RunOptions, plan: PhysicalPlan) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from streamq.dsl.diagnostics import InternalError
 from streamq.runtime.control.decisions import DecisionLog
 from streamq.runtime.control.forward import DECISIONS
 from streamq.runtime.control.offsets import latest_batch, span_of
+from streamq.runtime.control.sifting import stored
 from streamq.runtime.dropped import Note, batch_folder, noted
 from streamq.runtime.spark.control_source import SCHEMA, Row, control_row, keeps_all, row_of
 from streamq.runtime.spark.emit import EmitContext, build_again, scans_of
@@ -140,7 +141,12 @@ class Spool:
         if keep is not None:
             return control_row(keep, keep)
         decided = DecisionLog(self.checkpoint / DECISIONS).find(batch)
-        return None if decided is None else row_of(decided)
+        if decided is None:
+            return None
+        version = decided.throttle.sifter
+        if version is not None and stored(self.checkpoint, version) is None:
+            return None
+        return row_of(decided, self.checkpoint)
 
     def _save(self, frame: DataFrame, folder: Path) -> None:
         sink = self.query.dropped_sink

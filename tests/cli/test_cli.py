@@ -10,10 +10,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from streamq.compiler.ir.goals import Goal
 from streamq.dsl.codes import CODES
+from streamq.dsl.records import replace
 from streamq.runtime import cli
+from streamq.runtime.control.forward import KNOBS
+from streamq.runtime.control.knobs import publish
+from streamq.runtime.control.sifting import store
+from streamq.runtime.control.throttle import first_throttle
+from streamq.stdlib.sifters.compact import Wish, built
+from streamq.stdlib.sifters.plans import Plan
+from streamq.stdlib.sifters.predicates import Both, Compare
 
 PROGRAM = """\
 CREATE STREAM bid (auction BIGINT, price DOUBLE, ts TIMESTAMP, WATERMARK FOR ts)
@@ -162,6 +172,55 @@ def test_explain_of_one_query_in_other_formats(
     assert [q["name"] for q in json.loads(capsys.readouterr().out)["queries"]] == ["hot"]
     assert cli.main(["explain", "p.cql", "--format", "mermaid"]) == 0
     assert capsys.readouterr().out.startswith("flowchart")
+
+
+SIFTED = """
+CREATE STREAM bid (auction BIGINT, price DOUBLE, ts TIMESTAMP, WATERMARK FOR ts AS ts) WITH (connector = 'nexmark', table = 'bid', rate = 5000);
+CREATE SINK nowhere WITH (connector = 'noop');
+CREATE VIEW dear AS SELECT auction, price, ts FROM bid WHERE price > 1000;
+CREATE QUERY much INTO nowhere AS SELECT COUNT(*) AS n, WINDOW_END FROM dear [TUMBLE 1 MINUTE] WHERE price < 5000
+  QOS LATENCY 2 SECONDS WEIGHT 3 SHED SIFTER ON (price, auction);
+CREATE QUERY all_of_them INTO nowhere AS SELECT auction, MAX(price) AS most, WINDOW_END FROM dear [TUMBLE 1 MINUTE] GROUP BY auction;
+"""
+
+
+def test_explain_where_rows_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sifted.cql"
+    file.write_text(SIFTED)
+    assert cli.main(["explain", str(file), "--shed"]) == 0
+    out = capsys.readouterr().out
+    assert "wants price > 1000 and price < 5000; weight 3" in out
+    # Rows of the view are needed whole, so only on the way to the first query some may go.
+    assert "kept for all_of_them" in out
+    assert "to save 50% of what shedding can save" in out
+    assert "`all_of_them` needs all rows" in out
+
+
+def test_explain_sifters_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, checkpoint = tmp_path / "sifted.cql", tmp_path / "checkpoint"
+    file.write_text(SIFTED)
+    (checkpoint / "much").mkdir(parents=True)
+    assert cli.main(["explain", str(file), "--shed", "--checkpoint", str(checkpoint)]) == 0
+    assert "much: no sifter yet" in capsys.readouterr().out
+    random = np.random.default_rng(1)
+    columns = [random.integers(0, 5000, 1000).astype(float), 100 * 10 ** (3 * random.random(1000))]
+    made = built(Plan(regions=8), columns, [Wish(Both((Compare(1, ">", 1000.0), Compare(1, "<", 5000.0))))], 3)
+    store(checkpoint / "much", made)
+    publish(checkpoint / "much" / KNOBS, replace(first_throttle(Goal(latency_ms=2000, ranked=True)), sifter=3))
+    arguments = ["explain", str(file), "--shed", "--checkpoint", str(checkpoint), "--picture", str(tmp_path / "pictures")]
+    assert cli.main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "sifter 3 of auction, price: of 100.0% of all rows the query gets 100.0% of those that it wants" in out
+    assert len([line for line in out.splitlines() if "price " in line and "%" in line and "auction " in line]) == 8
+    picture = (tmp_path / "pictures" / "much.svg").read_text()
+    assert picture.count("class=\"region\"") == 8
+    assert picture.count("class=\"wanted\"") == 1
+    for wrong in (
+        ["--checkpoint", str(checkpoint)], ["--shed", "--query", "much"], ["--shed", "--format", "json"],
+        ["--shed", "--picture", str(tmp_path / "pictures")],
+        ["--shed", "--checkpoint", str(checkpoint), "--picture", str(file / "below")],
+    ):
+        assert cli.main(["explain", str(file), *wrong]) == 2
 
 
 def test_explain_of_what_is_not_there(program: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,7 @@ def test_without_a_file_there_are_the_defaults(tmp_path: Path) -> None:
 
 
 def test_threshold_is_keep_in_steps_of_the_hash() -> None:
-    unranked = {"cut": None, "at": 0, "sample": 0, "newest": None, "steps": None}
+    unranked = {"cut": None, "at": 0, "sample": 0, "newest": None, "steps": None, "axes": None, "cells": None}
     assert control_row(1.0, 0.5, 7) == {
         "keep": 1.0, "threshold": HASH_STEPS, "coverage": 0.5, "late": 7, **unranked
     }

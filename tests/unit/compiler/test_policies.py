@@ -31,6 +31,9 @@ def of_query(policy: str) -> list[str]:
         "SHED OLDER THAN 0 SECONDS",
         "SHED SIFTER ON (i) REGIONS 0",
         "SHED SIFTER ON (i) SAMPLE 101 PERCENT",
+        "SHED SIFTER ON (i) SAMPLE 0 PERCENT",
+        "SHED SIFTER ON (i) REGIONS 5000",
+        "SHED SIFTER ON (i, l, tiny, small, f, x, t)",
         "SHED FAIR WINDOW 0 SECONDS",
         "SHED JOIN BASIC WINDOW 0 SECONDS",
         "SHED JOIN SAMPLE -1 PERCENT",
@@ -62,6 +65,7 @@ def test_values_out_of_range(policy: str) -> None:
         "QOS LATENCY 2 SECONDS WEIGHT 2",
         "SHED OLDER THAN 30 SECONDS",
         "SHED SIFTER ON (i, x) REGIONS 16 PARTITION QDPART SAMPLE 1 PERCENT",
+        "SHED SIFTER ON (i) TO CAPACITY 5 KBPS",
         "SHED FAIR WINDOW 10 SECONDS TO CAPACITY 120 KBPS",
         "SHED FAIR WINDOW 10 SECONDS",
         "SHED WINDOWS",
@@ -92,6 +96,9 @@ def test_what_cannot_be_run_yet_is_refused_and_not_ignored(policy: str) -> None:
         "QOS UTILITY x SHED BY UTILITY BY 20 PERCENT", "QOS LATENCY 2 SECONDS SHED OLDER THAN 5 SECONDS",
         "SHED OLDER THAN 5 SECONDS TO RATE 10 ROWS PER SECOND",
         "SHED RANDOM TO RATE 5 ROWS PER SECOND", "SHED RANDOM BY 5 PERCENT RECOVER ESTIMATE",
+        "QOS LATENCY 2 SECONDS SHED SIFTER ON (x)", "SHED SIFTER ON (x, t, d) REGIONS 100 BY 40 PERCENT",
+        "QOS LATENCY 2 SECONDS COMPLETENESS >= 0.4 WEIGHT 2 SLOPE 0.5 FAIRNESS 0.3 SHED SIFTER ON (i) PARTITION DATA",
+        "SHED SIFTER ON (i) TO RATE 5 ROWS PER SECOND RECOVER ESTIMATE",
     ],
 )
 def test_what_can_be_run(policy: str) -> None:
@@ -121,6 +128,9 @@ def test_contradictions() -> None:
     assert codes(f"{windows} TO RATE 5 ROWS PER SECOND;") == []
     assert codes(f"{windows} TO CAPACITY 5 KBPS;") == ["SQ0601"]
     assert of_query("SHED WINDOWS BY 20 PERCENT") == ["SQ0601"]
+    both = "SELECT ISTREAM(s.x) FROM s [RANGE 1 MINUTE] JOIN r [RANGE 1 MINUTE] ON s.i = r.i SHED SIFTER ON"
+    assert codes(f"{both} (x, y) BY 5 PERCENT;") == ["SQ0602"]
+    assert codes(f"{both} (x) BY 5 PERCENT;") == []
     timeless = "CREATE STREAM e (a INT) WITH (connector = 'memory');"
     assert codes(f"{timeless} SELECT a FROM e SHED OLDER THAN 5 SECONDS BY 5 PERCENT;") == ["SQ0602"]
 
@@ -134,6 +144,9 @@ def test_contradictions() -> None:
         ("SHED RANDOM BY KEY (m) BY 5 PERCENT", ["SQ0301"]),
         ("SHED RANDOM BY KEY (tags, o, I) BY 5 PERCENT", []),
         ("SHED SIFTER ON (nothing)", ["SQ0601", "SQ0202"]),
+        ("SHED SIFTER ON (i, tags) BY 5 PERCENT", ["SQ0301"]),
+        ("SHED SIFTER ON (ts) BY 5 PERCENT", ["SQ0301"]),
+        ("SHED SIFTER ON (i, I) BY 5 PERCENT", ["SQ0602"]),
         ("SHED ATTRIBUTES KEEP (nothing)", ["SQ0601", "SQ0202"]),
         ("RECOVER (nothing) FROM NEAREST", ["SQ0601", "SQ0202"]),
         ("RECOVER ALL FROM SYNOPSIS CYCLE (nothing)", ["SQ0601", "SQ0202"]),

@@ -31,8 +31,8 @@ def test_a_broken_note_is_none(tmp_path: Path, text: str) -> None:
 def test_windows_that_are_open_still_lose_rows_when_the_load_is_over() -> None:
     steps = (Step(BEGINNING, 0.3), Step(10_000, 1.0))
     throttle = Throttle(2000.0, window_ms=10, steps=steps)
-    assert not keeps_all(row_of(Decided(Decision(1.0), 10, 0.0, throttle)))
-    assert keeps_all(row_of(Decided(Decision(1.0), 10, 0.0, Throttle(2000.0, window_ms=10, steps=steps[1:]))))
+    assert not keeps_all(row_of(Decided(Decision(1.0), 10, 0.0, throttle), Path()))
+    assert keeps_all(row_of(Decided(Decision(1.0), 10, 0.0, Throttle(2000.0, window_ms=10, steps=steps[1:])), Path()))
     assert keeps_all(control_row(1.0, 1.0))
     assert not keeps_all(control_row(0.999, 1.0))
 

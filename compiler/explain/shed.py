@@ -1,0 +1,123 @@
+"""Where a program sheds, and where it could: the places, what each saves and loses, and the best plan for a saving.
+
+The plan of all queries is looked at as one, as shared sources and views are. What operators cost is guessed
+(``analysis/costs.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamq.compiler.analysis.costs import OUT, cost, rate, selectivity
+from streamq.compiler.analysis.placement import Planner
+from streamq.compiler.analysis.shed_places import Operator, Places, Query, places_of
+from streamq.compiler.analysis.shed_reasons import reasons
+from streamq.compiler.driver import CompileResult
+from streamq.compiler.explain.words import show_operator, show_rows
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.graph import PlanGraph, build_graph
+from streamq.compiler.ir.rewrite import walk
+from streamq.compiler.passes.base import PassContext
+from streamq.compiler.passes.place_shedders import asked_of, qos
+from streamq.compiler.passes.push_predicates import push_predicates
+from streamq.compiler.passes.share_subplans import share_subplans
+from streamq.dsl import ast
+
+TEST = 0.2
+"""What it costs to decide on a row, in the units of ``analysis/costs.py``."""
+
+SAVINGS = (0.25, 0.5, 0.75)
+"""For which plans are shown, as shares of all that shedding can save."""
+
+MOST_PLACES = 40
+
+
+def to_shed_text(result: CompileResult) -> str:
+    """The text of ``explain --shed``."""
+    return "\n".join(_lines(result)) + "\n"
+
+
+def _lines(result: CompileResult) -> Iterator[str]:
+    assert result.optimized is not None
+    yield "shedders that run:"
+    yield from _running(result.optimized)
+    graph = _unshed(result)
+    places = places_of(*_model(graph, result), TEST)
+    planner = Planner(places)
+    yield ""
+    yield "places where rows could go, for all queries together (costs are guesses; loss: of the worth of all answers):"
+    yield from _table(places)
+    road = planner.road_map()
+    if road.most <= 0:
+        yield ""
+        yield "nothing can be saved: no place has queries that let rows go"
+        return
+    for share in SAVINGS:
+        plan = road.at(share * road.most)
+        yield ""
+        yield f"to save {share:.0%} of what shedding can save, losing {plan.loss:.2%}:"
+        for reason in reasons(places, plan, planner):
+            yield f"  drop {reason.shedder.share:.0%} at `{reason.shedder.place.name}`: {reason.words}"
+
+
+def _running(plan: lg.LogicalPlan) -> Iterator[str]:
+    some = False
+    for query in plan.queries:
+        for node in walk(query.root):
+            if isinstance(node, lg.Shed):
+                some = True
+                stream = next(n.source.name for n in walk(node) if isinstance(n, lg.Scan))
+                yield f"  {query.name}, at `{stream}`: {show_operator(node)}"
+                if node.sift is not None:
+                    sift = node.sift
+                    yield (
+                        f"    wants {show_rows(sift.wanted, sift.attributes)}; weight {sift.weight:g}, slope {sift.slope:g}, "
+                        f"completeness at least {sift.least:g}"
+                    )
+    if not some:
+        yield "  none"
+
+
+def _unshed(result: CompileResult) -> PlanGraph:
+    """The plan of all queries as one, before any shedder was put in."""
+    plan = next(e.before for e in result.trace if e.name == "place_shedders")
+    context = PassContext()
+    for step in (push_predicates, share_subplans):
+        plan = step(plan, context) or plan
+    return build_graph(plan)
+
+
+def _model(graph: PlanGraph, result: CompileResult) -> tuple[list[Operator], list[Query]]:
+    operators = []
+    for name, node in graph.nodes.items():
+        told = rate(node.source) if isinstance(node, lg.Scan) else None
+        operators.append(Operator(
+            name=name, inputs=graph.inputs[name], cost=cost(node), selectivity=selectivity(node), rate=told,
+            pairs=isinstance(node, lg.Join),
+        ))
+    assert result.optimized is not None
+    policies = {q.name: q.policies for q in result.optimized.queries}
+    queries = []
+    for name, root in graph.roots.items():
+        weight, slope = qos(policies[name], ast.QosWeight), qos(policies[name], ast.QosSlope)
+        least = qos(policies[name], ast.QosCompleteness)
+        keeps = asked_of(policies[name]) is None
+        queries.append(Query(
+            name=name, operator=root, weight=1.0 if weight is None else weight.weight,
+            slope=1.0 if slope is None else slope.slope,
+            least=1.0 if keeps else 0.0 if least is None else least.least, cost=OUT,
+        ))
+    return operators, queries
+
+
+def _table(places: Places) -> Iterator[str]:
+    width = max((len(p.name) for p in places.places), default=5)
+    yield f"  {'place':{width}}  {'rows/s':>10}  {'saves':>10}  {'loses':>8}  {'most':>5}  loss per saving"
+    for place in places.places[:MOST_PLACES]:
+        per = f"{place.loss / place.saving:.2e}" if place.saving > 0 else "-"
+        keeps = f"  kept for {', '.join(place.keepers)}" if place.keepers else ""
+        yield (
+            f"  {place.name:{width}}  {place.rate:10,.0f}  {place.saving:10,.0f}  {place.loss:8.2%}  {place.most:5.0%}  {per}{keeps}"
+        )
+    if len(places.places) > MOST_PLACES:
+        yield f"  … and {len(places.places) - MOST_PLACES} more"
