@@ -19,8 +19,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from examples.papers.fiscato.figures import add_figures, draw
-from examples.papers.fiscato.statements import said
+from examples.papers.figures import add_figures, draw
+from examples.papers.statements import said
 from streamq.stdlib.fairness.errors import covariance_error, ranking_distance, relative_error
 
 Floats = NDArray[np.float64]

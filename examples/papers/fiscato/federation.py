@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from examples.papers.fiscato.figures import add_figures, draw
-from examples.papers.fiscato.statements import said
+from examples.papers.figures import add_figures, draw
+from examples.papers.statements import said
 from streamq.stdlib.fairness.federation import Policy, Trial, reference_federation, simulate
 from streamq.stdlib.fairness.measures import Spread, spread
 from streamq.stdlib.fairness.tradeoff import tipping_point, trade_off

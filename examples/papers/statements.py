@@ -1,4 +1,4 @@
-"""What the thesis says, and whether it came out."""
+"""What a paper says, and whether it came out."""
 
 from __future__ import annotations
 

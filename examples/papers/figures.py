@@ -10,7 +10,7 @@ MISSING = "pictures need matplotlib: pip install 'streamq[papers]'"
 
 
 def add_figures(parser: argparse.ArgumentParser) -> None:
-    """The option of both programs."""
+    """The option of programs that draw."""
     parser.add_argument("--figures", type=Path, metavar="FOLDER", help="draw the results there too")
 
 
