@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 from streamq.dsl.records import dataclass, replace
 from streamq.runtime.control.decisions import Decided, DecisionLog
@@ -21,6 +22,9 @@ IDLE_MS = 250.0
 Unless that is less than half of the time since it last took something: looking for new files may take as long.
 """
 
+PAUSE_S, MOST_PAUSES = 0.02, 30
+"""How long, and how often, it is waited for what the micro-batch before held, where whole windows go."""
+
 FIRST_MS = 1000.0
 """A rate of rows is taken for a second of them in the first micro-batch, of which nobody knows since when it waits."""
 
@@ -30,7 +34,8 @@ class Forward:
     """``checkpoint``: the folder of the query. ``rows_per_unit``: of each of its sources, a first guess.
 
     ``first``: what holds as long as the controller has published nothing. ``now``: milliseconds since 1970.
-    ``trigger_ms``: the least time between two micro-batches, which says nothing of what there is to read.
+    ``trigger_ms``: the least time between two micro-batches, which says nothing of what there is to read. ``pause``: waits
+    so many seconds.
     """
 
     checkpoint: Path
@@ -38,6 +43,7 @@ class Forward:
     rows_per_unit: tuple[float, ...]
     now: Callable[[], float]
     trigger_ms: float = 0.0
+    pause: Callable[[float], None] = sleep
 
     def decided(self) -> Decided:
         """What holds for the planned micro-batch: the share of its rows that is kept, and what is told of the query."""
@@ -48,10 +54,7 @@ class Forward:
         return log.decide(batch, lambda before: self._decided(batch, before))
 
     def _decided(self, batch: int, before: Decided | None) -> Decided:
-        # The last good numbers stay in force where the file is gone or broken.
-        throttle = published(self.checkpoint / KNOBS)
-        if throttle is None:
-            throttle = self.first if before is None else before.throttle
+        throttle = self._published(batch, before)
         units = units_of(self.checkpoint, batch)
         rates = self.rows_per_unit if len(self.rows_per_unit) == len(units) else (1.0,) * len(units)
         expected = sum(count * rate for count, rate in zip(units, rates, strict=True))
@@ -66,6 +69,18 @@ class Forward:
         if throttle.window_ms:
             throttle = replace(throttle, steps=_steps(throttle, batch, before, decision))
         return Decided(decision, round(expected), now, throttle, waited)
+
+    def _published(self, batch: int, before: Decided | None) -> Throttle:
+        """What the controller knows. Whole windows go by what the micro-batch before held, which is known in a moment."""
+        for _ in range(MOST_PAUSES):
+            throttle = published(self.checkpoint / KNOBS)
+            if throttle is None or before is None or not throttle.window_ms or throttle.seen >= batch - 1:
+                break
+            self.pause(PAUSE_S)
+        # The last good numbers stay in force where the file is gone or broken.
+        if throttle is None:
+            return self.first if before is None else before.throttle
+        return throttle
 
     def _waited(self, batch: int, before: Decided | None, now: float) -> float:
         """How long the oldest rows of the micro-batch waited for it, in milliseconds.

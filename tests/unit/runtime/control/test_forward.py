@@ -11,7 +11,7 @@ import pytest
 
 from streamq.runtime.control.controller import Controller
 from streamq.runtime.control.decisions import DecisionLog
-from streamq.runtime.control.forward import DECISIONS, IDLE_MS, KNOBS, Forward
+from streamq.runtime.control.forward import DECISIONS, IDLE_MS, KNOBS, MOST_PAUSES, Forward
 from streamq.runtime.control.knobs import publish
 from streamq.runtime.control.offsets import Files, Numbers, latest_batch, span_of, units_of
 from streamq.runtime.control.throttle import PROBE_ROWS, Throttle
@@ -157,6 +157,33 @@ def test_the_last_good_numbers_stay_in_force(tmp_path: Path, text: str | None) -
     plan_batch(tmp_path, 1, 100_000)
     commit(tmp_path, 0, 850.0)
     assert forward(tmp_path, 850.0).decided().decision.keep == 1.0
+
+
+def test_whole_windows_wait_for_what_the_micro_batch_before_held(tmp_path: Path) -> None:
+    """Where micro-batches follow each other the controller hears of one while the next is planned already."""
+    throttle = Throttle(2000.0, MODEL, window_ms=1000)
+    publish(tmp_path / KNOBS, throttle)
+    plan_batch(tmp_path, 0, 500_000)
+    first = forward(tmp_path, 0.0).decided().throttle.steps
+    commit(tmp_path, 0, 850.0)
+    plan_batch(tmp_path, 1, 5_000_000)
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            publish(tmp_path / KNOBS, replace(throttle, seen=0, newest=5e6))
+
+    after = replace(forward(tmp_path, 850.0), pause=pause).decided().throttle.steps
+    assert len(pauses) == 3
+    assert after[:1] == first
+    assert len(after) == 2
+    # Where nothing is heard it goes on with what held before.
+    plan_batch(tmp_path, 2, 9_000_000)
+    commit(tmp_path, 1, 1700.0)
+    found = replace(forward(tmp_path, 1700.0), pause=lambda seconds: pauses.append(seconds)).decided()
+    assert found.throttle.steps == after
+    assert len(pauses) == 3 + MOST_PAUSES
 
 
 def second_rate(checkpoint: Path, taken_ms: float, trigger_ms: float = 0.0) -> float:
