@@ -59,8 +59,9 @@ def table(found: Running) -> str:
     steps = float(found.sifter.axes[0].steps)
     got = completeness(own, Regions(lo / steps, hi / steps, found.sifter.cuts), found.sifter.share, found.drop)
     lines = [
-        f"sifter {found.sifter.version} of {', '.join(names)}: of {found.keep:.1%} of all rows the query gets {got[0]:.1%} of "
-        f"those that it wants; quality of all its queries {1 - float(found.sifter.wanted.quality @ found.drop):.1%}",
+        f"sifter {found.sifter.version} of {', '.join(names)}: keeps {1 - float(found.sifter.share @ found.drop):.1%} of all "
+        f"rows, where {found.keep:.1%} may stay; the query gets {got[0]:.1%} of those that it wants; quality of all queries "
+        f"{1 - float(found.sifter.wanted.quality @ found.drop):.1%}",
         f"  {'rows':>7}{'quality':>9}{'dropped':>9}  where",
     ]
     for region in np.argsort(-found.sifter.share, kind="stable"):

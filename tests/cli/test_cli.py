@@ -210,7 +210,7 @@ def test_explain_sifters_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[
     arguments = ["explain", str(file), "--shed", "--checkpoint", str(checkpoint), "--picture", str(tmp_path / "pictures")]
     assert cli.main(arguments) == 0
     out = capsys.readouterr().out
-    assert "sifter 3 of auction, price: of 100.0% of all rows the query gets 100.0% of those that it wants" in out
+    assert "sifter 3 of auction, price: keeps 100.0% of all rows, where 100.0% may stay; the query gets 100.0%" in out
     assert len([line for line in out.splitlines() if "price " in line and "%" in line and "auction " in line]) == 8
     picture = (tmp_path / "pictures" / "much.svg").read_text()
     assert picture.count("class=\"region\"") == 8
