@@ -18,21 +18,11 @@ import time
 
 import numpy as np
 
-from streamq.stdlib.sifters.compact import Wish, built
+from streamq.stdlib.sifters.compact import built
 from streamq.stdlib.sifters.plans import Plan
-from streamq.stdlib.sifters.predicates import Both, Compare
 from streamq.stdlib.sifters.sifter import sifter
-from streamq.stdlib.sifters.workload import Settings, Workload, workload
-
-
-def wishes_of(given: Workload) -> list[Wish]:
-    """The queries as a run has them: comparisons of raw values."""
-    q = given.queries
-    return [
-        Wish(Both(tuple(Compare(d, op, float(edge[i, d])) for d in range(2) for op, edge in ((">=", q.lo), ("<", q.hi)))))
-        for i in range(len(q.lo))
-    ]
-
+from streamq.stdlib.sifters.workload import Settings, workload
+from tests.benchmarks.hot_spots import wishes
 
 CASES = (
     # regions, queries, rows of the sample, most milliseconds
@@ -57,10 +47,10 @@ def main() -> int:
                 times.append((time.perf_counter() - began) * 1000)
         assert len(made.drop) == regions
         whole = []
-        wishes = wishes_of(given)
+        wishes_of_all = wishes(given.queries)
         for _ in range(5):
             began = time.perf_counter()
-            built(Plan(regions=regions, fairness=0.5), [sample[:, 0], sample[:, 1]], wishes, 0).drop(0.5)
+            built(Plan(regions=regions, fairness=0.5), [sample[:, 0], sample[:, 1]], wishes_of_all, 0).drop(0.5)
             whole.append((time.perf_counter() - began) * 1000)
         median = statistics.median(times)
         holds = most is None or median <= most

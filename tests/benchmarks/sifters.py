@@ -40,10 +40,10 @@ from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.runner import run_plan
 from streamq.stdlib.overload.ranks import SAMPLE_ROWS
 from streamq.stdlib.sifters.boxes import Floats
-from streamq.stdlib.sifters.compact import Compact, Wish, built
+from streamq.stdlib.sifters.compact import Compact, built
 from streamq.stdlib.sifters.plans import Plan
-from streamq.stdlib.sifters.predicates import Both, Compare
 from streamq.stdlib.sifters.workload import Settings, Workload, workload
+from tests.benchmarks.hot_spots import wishes
 from tests.benchmarks.measure import completed
 
 QUERIES, REGIONS, KEEP = 20, 64, 1 / 3
@@ -121,13 +121,8 @@ def by_batch(samples: dict[str, list[QuerySample]], batches: int) -> tuple[Float
 
 def sifter_for(given: Workload, rows: Floats) -> Compact:
     """What is built from a sample of these rows."""
-    q = given.queries
-    wishes = [
-        Wish(Both(tuple(Compare(d, op, float(edge[i, d])) for d in range(2) for op, edge in ((">=", q.lo), ("<", q.hi)))))
-        for i in range(QUERIES)
-    ]
     sample = rows[: round(62.5 * REGIONS)]
-    return built(Plan(regions=REGIONS, fairness=0.5), [sample[:, 0], sample[:, 1]], wishes, 0)
+    return built(Plan(regions=REGIONS, fairness=0.5), [sample[:, 0], sample[:, 1]], wishes(given.queries), 0)
 
 
 def simulated(given: Workload, made: Compact, rows: Floats, keep: float = KEEP) -> tuple[float, float]:

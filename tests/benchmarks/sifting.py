@@ -32,6 +32,7 @@ from streamq.stdlib.sifters.compact import Compact, Wish, built
 from streamq.stdlib.sifters.plans import Plan
 from streamq.stdlib.sifters.predicates import Both, Compare
 from streamq.stdlib.sifters.workload import Settings, workload
+from tests.benchmarks.hot_spots import wishes
 
 REGIONS = (16, 100, 1000)
 SEED, WORDS = 7, 60
@@ -39,27 +40,24 @@ MOST_RATIO, FLAT = 2.0, 1.15
 LOW = f"(xxhash64(`id`, 42) & {(1 << 20) - 1}L)"
 
 
+def million(place: float) -> float:
+    return float(10 ** (6 * place))
+
+
 def made(regions: int, curved: bool) -> Compact:
     """A sifter over a hot-spot workload; with ``curved`` axes that are curved."""
     given = workload(Settings(), np.random.default_rng(SEED))
     rows = given.rows(max(1000, round(62.5 * regions)))
     columns = [10 ** (6 * rows[:, d]) if curved else rows[:, d] for d in range(2)]
-    wishes = [
-        Wish(Both(tuple(
-            Compare(d, op, float(10 ** (6 * edge[i, d]) if curved else edge[i, d]))
-            for d in range(2) for op, edge in ((">=", given.queries.lo), ("<", given.queries.hi))
-        )))
-        for i in range(200)
-    ]
-    return built(Plan(regions=regions, fairness=0.5), columns, wishes, 0)
+    return built(Plan(regions=regions, fairness=0.5), columns, wishes(given.queries, 200, million if curved else float), 0)
 
 
 def of_words() -> Compact:
     """A sifter of 100 regions over a number and a word."""
     random = np.random.default_rng(SEED)
     words = np.array([f"w{n}" for n in range(WORDS)], dtype=object)[random.integers(0, WORDS, 6250)]
-    wishes = [Wish(Both((Compare(0, "<", 0.3), Compare(1, "=", f"w{n}")))) for n in range(WORDS // 2)]
-    return built(Plan(regions=100, fairness=0.5), [random.random(6250), words], wishes, 0)
+    wanted = [Wish(Both((Compare(0, "<", 0.3), Compare(1, "=", f"w{n}")))) for n in range(WORDS // 2)]
+    return built(Plan(regions=100, fairness=0.5), [random.random(6250), words], wanted, 0)
 
 
 def sifted(spark: SparkSession, frame: DataFrame, name: str, sifter: Compact) -> DataFrame:
