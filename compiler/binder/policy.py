@@ -38,7 +38,9 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
                         name = type(item).__name__.removeprefix("Qos").upper()
                         bare = isinstance(item, ast.QosError) and not is_estimated(policies)
                         without = " without RECOVER ESTIMATE" if bare else ""
-                        _refuse(context, f"QOS {name}{without}", item.span)
+                        sifts = isinstance(item, ast.QosSlope | ast.QosFairness)
+                        instead = "say SHED SIFTER ON (columns), which goes by it, or remove it" if sifts else ""
+                        _refuse(context, f"QOS {name}{without}", item.span, instead)
             case ast.Shed():
                 _check_shed(policy, context)
                 _check_utility(policy, policies, context)

@@ -69,7 +69,7 @@ def kept_of_cells(sifter: Compact, keep: float, sampled: float) -> list[int]:
 class Group:
     """The queries that share a sifter. ``leader``: whose rows are looked at; those of the others are the same.
 
-    ``together``: those that have a goal for the age of results; they share a machine, and keep the same rows.
+    ``together``: those that have a goal for the age of results; they share a machine, and what they keep of all rows.
     """
 
     adapting: Adapting
@@ -113,10 +113,12 @@ class Sifters:
             group.together.after(sample)
         if sample.query != group.leader or not rows:
             return
-        if group.adapting.after(columns_of(rows, group)):
-            assert group.adapting.current is not None
-            for controller in group.members.values():
-                _hand_over(controller, group.adapting.current)
+        group.adapting.after(columns_of(rows, group))
+        current = group.adapting.current
+        # Also to a query that has begun anew, or that could not take it before.
+        for controller in group.members.values():
+            if current is not None and controller.throttle.sifter != current.version:
+                _hand_over(controller, current)
 
 
 def columns_of(rows: Sampled, group: Group) -> Sequence[Column]:

@@ -43,7 +43,7 @@ class Adapting:
 
     def after(self, columns: Columns) -> bool:
         """Takes in sampled rows; True where the sifter was built anew."""
-        if self.current is not None and not self.built_from and self.current.asked == asked(self.wishes):
+        if self.current is not None and not self.built_from and self.current.asked == asked(self.plan, self.wishes):
             self.built_from = self.wanted_rows  # of the run before, for the same queries
         if len(columns[0]):
             self.recent.append(columns)

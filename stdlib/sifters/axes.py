@@ -1,8 +1,9 @@
 """Where the values of an attribute lie on an axis from 0 to 1, in equal steps.
 
 The first step is for NULL, the others for values; those below and above all that were seen are in the first and last of
-these. Text is spread over the steps by a checksum. So a row's cell is worked out by arithmetic, in Spark as here, from numbers that may change while a query runs. Where
-most values are small against the largest ones, as prices are, steps are even in their eighth root.
+these. Text is spread over the steps by a checksum. So a row's cell is worked out by arithmetic, in Spark as here, from
+numbers that may change while a query runs. Where most values are small against the largest ones, as prices are, steps are
+even in their eighth root.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class WordAxis:
         return np.where(null, 0, steps[place])
 
     def step(self, word: str) -> int:
-        spread = (crc32(word.encode()) * self.salt) & ((1 << WORD_BITS) - 1)
+        spread = (_checksum(word) * self.salt) & ((1 << WORD_BITS) - 1)
         return 1 + (spread * (self.steps - 1) >> WORD_BITS)
 
     def bounds(self, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
@@ -132,6 +133,11 @@ def axis(values: Column, steps: int) -> Axis:
     return _number_axis(values.astype(np.float64), steps)
 
 
+def _checksum(word: str) -> int:
+    """As Spark has it; halves of characters, which it cannot have, are question marks."""
+    return crc32(word.encode("utf-8", "replace"))
+
+
 def _is_null(values: Column) -> NDArray[np.bool_]:
     nothing: Any = None
     return np.asarray(values == nothing, dtype=bool)
@@ -141,7 +147,7 @@ def _word_axis(values: Column, steps: int) -> WordAxis:
     """Of some salts the one with which words share steps least, by how often they come."""
     words, counts = np.unique(values[~_is_null(values)].astype(str), return_counts=True)
     most = np.argsort(-counts, kind="stable")[:steps]
-    sums = np.array([crc32(word.encode()) for word in words[most].tolist()], dtype=np.uint64)
+    sums = np.array([_checksum(word) for word in words[most].tolist()], dtype=np.uint64)
     salts = np.arange(1, 2 * SALTS, 2, dtype=np.uint64) * np.uint64(GOLDEN) % np.uint64(1 << 31) | np.uint64(1)
     spread = (sums * salts[:, None]) & np.uint64((1 << WORD_BITS) - 1)
     found = (spread * np.uint64(steps - 1) >> np.uint64(WORD_BITS)).astype(np.int64) + np.arange(SALTS)[:, None] * steps

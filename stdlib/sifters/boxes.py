@@ -1,9 +1,9 @@
 """Which rows a predicate may hold for, as boxes in the space of attributes.
 
 A box is half open in each attribute, ``lo <= x < hi``. NULL is below all values, at minus infinity: no comparison holds
-for it. A word stands for the number of its step, which other words may have too. The boxes of a predicate do not meet, so that each row is in at
-most one of them. More than ``MOST`` boxes become the one around them: a superset protects rows that need not be kept,
-and loses none that must.
+for it. A word stands for the number of its step, which other words may have too. The boxes of a predicate do not meet, so
+that each row is in at most one of them. More than ``MOST`` boxes become the one around them: a superset protects rows that
+need not be kept, and loses none that must.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Compact:
     """``cuts``: in steps of the ``axes``. By region: ``share`` of rows, and what is ``wanted`` of it.
 
     ``sampled``: the largest share of rows that is looked at. ``version``: rises with each new partitioning. ``asked``: a
-    hash of what the queries wish.
+    hash of the options, and of what the queries wish.
     """
 
     version: int
@@ -163,7 +163,7 @@ def built(plan: Plan, columns: Columns, wishes: Sequence[Wish], version: int) ->
     wanted = replace(made.wanted, quality=_rounded(made.wanted.quality))
     return Compact(
         version, axes, replace(found, cut=np.rint(found.cut * steps)), _rounded(made.share), wanted, plan.fairness,
-        plan.sampled, asked(wishes),
+        plan.sampled, asked(plan, wishes),
     )
 
 
@@ -173,9 +173,9 @@ def _raw_boxes(predicate: Predicate, attributes: int) -> Boxes:
     return boxes(predicate, attributes)
 
 
-def asked(wishes: Sequence[Wish]) -> int:
-    """The same number for the same wishes, in another process too."""
-    return crc32(repr(wishes).encode())
+def asked(plan: Plan, wishes: Sequence[Wish]) -> int:
+    """The same number for the same options and wishes, in another process too."""
+    return crc32(repr((plan, wishes)).encode())
 
 
 def on_axes(axes: Sequence[Axis], wishes: Sequence[Wish]) -> Queries:

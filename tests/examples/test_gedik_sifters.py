@@ -1,4 +1,4 @@
-"""S22: the gains of sifters are those that the prototype of the specification had, within 6 points."""
+"""S22: the gains of sifters are those that another program had for the same workloads, within 6 points."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +110,23 @@ def test_a_restart_goes_on_with_the_sifter_and_takes_in_a_new_query(tmp_path: Pa
         assert throttle is not None
         assert throttle.sifter == before.sifter + 1
         assert stored(tmp_path / name, before.sifter + 1) is not None
+
+
+def test_a_query_that_begins_anew_gets_the_sifter_of_the_others(tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    both = {"dear": DEAR, "cars": CARS}
+    first = run(tmp_path, both)
+    for batch in range(4):
+        first.after(sample("dear", batch), Looked(rows=rows(random)))
+    before = published(tmp_path / "dear" / KNOBS)
+    shutil.rmtree(tmp_path / "cars")
+    again = run(tmp_path, both)
+    again.after(sample("dear", 4), Looked(rows=rows(random)))
+    after = published(tmp_path / "cars" / KNOBS)
+    assert before is not None
+    assert after is not None
+    assert after.sifter == before.sifter
+    assert stored(tmp_path / "cars", after.sifter or 0) is not None
 
 
 def test_the_control_relation_has_the_cells_and_axes_of_the_decision(tmp_path: Path) -> None:

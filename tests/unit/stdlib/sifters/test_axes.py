@@ -100,6 +100,11 @@ def test_s18_words_have_steps_and_sets_of_them_are_looked_up_exactly() -> None:
         assert held == wanted, predicate
 
 
+def test_text_that_is_not_well_formed_has_a_step() -> None:
+    found = axis(np.array(["a", "\ud800", "\ud800"], dtype=object), 64)
+    assert found.cells(np.array(["\ud800"], dtype=object))[0] >= 1
+
+
 def test_frequent_words_rarely_share_a_step() -> None:
     random = np.random.default_rng(2)
     values = np.array([f"w{min(999, int(n))}" for n in random.exponential(20, 5000)], dtype=object)

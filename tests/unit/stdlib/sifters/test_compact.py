@@ -141,6 +141,10 @@ def test_after_a_restart_it_is_kept_for_the_same_queries_and_built_anew_for_othe
     assert not again.after(hot(random, 950))
     other = Adapting(PLAN, [between(5000, 6000), between(1, 2)], first.current)
     assert other.after(hot(random, 50))
+    finer = Adapting(replace(PLAN, regions=30), [between(5000, 6000)], first.current)
+    assert finer.after(hot(random, 50))
+    assert finer.current is not None
+    assert len(finer.current.share) == 30
 
 
 def test_an_equality_is_wanted_wherever_its_value_lies() -> None:
