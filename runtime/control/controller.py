@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +21,6 @@ from streamq.runtime.control.throttle import (
     STEADY,
     Decision,
     Throttle,
-    same_rate,
 )
 from streamq.runtime.metrics import QuerySample
 from streamq.stdlib.estimate.needed import share_for
@@ -59,8 +59,6 @@ class Controller:
     seen: deque[NDArray[np.float64]] = field(default_factory=lambda: deque(maxlen=LOOKED_BACK))
     _began: bool = False
     _beyond: int = 0
-    _rate: float = 0.0
-    _steady: int = 0
     written: bool = False
     _told: set[str] = field(default_factory=set)
 
@@ -81,9 +79,16 @@ class Controller:
     def after(self, sample: QuerySample, looked: Looked = NOTHING) -> tuple[str, ...]:
         """Learns from a micro-batch and publishes; gives what its user should know of, each once."""
         decided = DecisionLog(self.checkpoint / DECISIONS).find(sample.batch)
+        learned = self._learned(sample, decided)
+        self.recent.append(sample)
+        while self.recent[0].ended < sample.ended - self.window_s:
+            self.recent.popleft()
         self.throttle = replace(
-            self._learned(sample, decided), late=self.throttle.late + sample.late,
-            coverage=self._coverage(sample), seen=sample.batch,
+            learned, late=learned.late + sample.late, coverage=self._coverage(), seen=sample.batch,
+            held=sample.state_rows,
+            holding=held_by(
+                learned.holding, sample.state_rows, sum(s.kept for s in self.recent), milliseconds(self.recent)
+            ),
         )
         if decided is not None and self._at_one_rate(decided.decision):
             # Where the query was idle before, the age of a result counts that in.
@@ -131,7 +136,7 @@ class Controller:
         self._began = True
         cost = throttle.model.cost
         known = not first or (cost is None and sample.rows_in >= PROBE_ROWS)
-        batch = BatchTime(sample.rows_in, sample.kept, float(sample.batch_ms))
+        batch = BatchTime(sample.rows_in, sample.kept, float(sample.batch_ms), throttle.held)
         after = replace(throttle, model=throttle.model.after(batch)) if known else throttle
         if decided is None or decided.arrived <= 0 or sample.rows_in <= 0:
             return after
@@ -141,17 +146,25 @@ class Controller:
 
     def _at_one_rate(self, decision: Decision) -> bool:
         """True where the goal is one for the age, and rows came evenly for some micro-batches."""
-        self._steady = self._steady + 1 if same_rate(self._rate, decision.rate) else 0
-        self._rate = decision.rate
         steered = self.throttle.latency_ms > 0 and self.throttle.fixed_share is None
-        return steered and self._steady >= STEADY
+        return steered and decision.steady >= STEADY
 
-    def _coverage(self, sample: QuerySample) -> float:
-        self.recent.append(sample)
-        while self.recent[0].ended < sample.ended - self.window_s:
-            self.recent.popleft()
+    def _coverage(self) -> float:
         arrived = sum(s.kept + s.shed for s in self.recent)
         return sum(s.kept for s in self.recent) / arrived if arrived else 1.0
+
+
+def held_by(before: float, held: int, kept: int, ms: float) -> float:
+    """Rows of state for each row kept in a millisecond, as far as the last ``ms`` tell, noise taken out."""
+    if kept == 0:
+        return before
+    now = held * ms / kept
+    return before + LEARNING * (now - before) if before > 0 else now
+
+
+def milliseconds(samples: Sequence[QuerySample]) -> float:
+    """How long some micro-batches that followed each other took together."""
+    return max(1.0, (samples[-1].ended - samples[0].ended) * 1000 + samples[0].batch_ms)
 
 
 def _out_of_reach(throttle: Throttle, error: float | None) -> str:

@@ -18,7 +18,7 @@ from streamq.runtime.control.throttle import Decision, Throttle
 KEPT_FILES = 100
 """Spark runs none but the last micro-batch again; the others are for whoever wants to look."""
 
-_NAMES = ("keep", "rate", "reachable", "arrived", "decided_ms", "waited_ms", "usual")
+_NAMES = ("keep", "rate", "reachable", "arrived", "decided_ms", "waited_ms", "usual", "steady")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class DecisionLog:
         found = read_numbers(self.folder / str(batch))
         if found is None or any(name not in found for name in _NAMES):
             return None
-        decision = Decision(found["keep"], found["rate"], bool(found["reachable"]), found["usual"])
+        decision = Decision(found["keep"], found["rate"], bool(found["reachable"]), found["usual"], int(found["steady"]))
         throttle = from_numbers(found)
         if throttle is None or not 0 <= decision.keep <= 1:
             return None
@@ -73,7 +73,7 @@ class DecisionLog:
         decision = decided.decision
         numbers = {
             "keep": decision.keep, "rate": decision.rate, "reachable": int(decision.reachable), "usual": decision.usual,
-            "arrived": decided.arrived, "decided_ms": decided.decided_ms, "waited_ms": decided.waited_ms,
+            "steady": decision.steady, "arrived": decided.arrived, "decided_ms": decided.decided_ms, "waited_ms": decided.waited_ms,
             **to_numbers(decided.throttle),
         }
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -51,8 +51,18 @@ CHANGED = 0.25
 SLOWLY = 0.1
 """What of noise each micro-batch takes up."""
 
+UNSURE, SURELY = 0.3, 2.0
+"""What is taken up of a larger change in the share that fits, as long as it is by less than such a factor.
+
+A few micro-batches that took long by chance can move a cost by so much; a new cost moves it on. Also what is taken up of
+each change as long as the rate is new.
+"""
+
 STEADY = 3
 """Micro-batches in a row at one rate of arrival, of which the last tells whether what is planned is right."""
+
+SETTLED = 10
+"""Micro-batches in a row at one rate after which the cost at it is known, and what still changes is noise."""
 
 LEAST_KEEP = 0.001
 """Where the goal cannot be reached so much is kept, so that there is something to measure and to show."""
@@ -76,7 +86,8 @@ class Throttle:
     length, and ``late_ms``, how long after their end they take rows; ``steps``: which of them. ``seen``: the last micro-batch that all this takes in.
     ``sifter``: the version of the sifter that rows go by (``runtime/control/sifting.py``); None as long as there is none.
     ``needed``: the share of the rows that the query wants which the sifter keeps for it; ``sampled``: the largest share
-    of all rows that is looked at for it.
+    of all rows that is looked at for it. ``held``: rows of state after the last micro-batch; ``holding``: how many there
+    are in the long run if one row is kept each millisecond.
     """
 
     latency_ms: float
@@ -98,6 +109,8 @@ class Throttle:
     sifter: int | None = None
     needed: float = 0.0
     sampled: float | None = None
+    held: int = 0
+    holding: float = 0.0
 
     def aged(self, age_ms: float, decision: Decision) -> Throttle:
         """With more planned where the oldest row of a micro-batch was young enough, else with less.
@@ -128,12 +141,14 @@ class Decision:
 
     ``rate``: rows that arrive in a millisecond, noise taken out; 0 before any did. ``reachable``: False where no
     share can meet the goal. ``usual``: the throttle fraction, the share of a micro-batch of usual size, noise taken out.
+    ``steady``: micro-batches in a row before this one that came at its rate.
     """
 
     keep: float = 1.0
     rate: float = 0.0
     reachable: bool = True
     usual: float = 1.0
+    steady: int = 0
 
 
 def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision) -> Decision:
@@ -149,28 +164,32 @@ def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision)
         share = throttle.rows_per_s * max(waited_ms, 1.0) / 1000 / arrived
         return Decision(min(1.0, share), arrived / max(waited_ms, 1.0))
     rate = _smoothed(before.rate, arrived / max(waited_ms, 1.0))
+    steady = before.steady + 1 if _same_rate(before.rate, rate) else 0
     cost = throttle.model.cost
     if cost is None:
-        return Decision(_within(PROBE_ROWS / arrived, throttle.least), rate)
+        return Decision(_within(PROBE_ROWS / arrived, throttle.least), rate, steady=steady)
     planned = throttle.headroom * throttle.latency_ms
     # Micro-batches of very different sizes are a guess, so they are approached step by step.
-    usual = min(max(rate * planned / 2, arrived / SMALLER), arrived * LARGER)
-    usual_budget = cost.budget(usual, planned / 2)
+    wanted = rate * planned / 2
+    usual = min(max(wanted, arrived / SMALLER), arrived * LARGER)
+    # The state is what it becomes if as much is kept from now on; for this micro-batch it is what it is.
+    holding = throttle.holding * rate / usual
+    usual_budget = cost.budget(usual, planned / 2, holding=holding)
     most = GROWTH * max(throttle.model.most_kept, PROBE_ROWS)
     left = max(LIMIT * throttle.latency_ms - waited_ms, planned / 4)
-    burst = before.keep == 1 and cost.time(arrived, arrived) <= left
+    burst = before.keep == 1 and cost.time(arrived, arrived, throttle.held) <= left
     usual_keep = 1.0 if burst else min(1.0, usual_budget / usual)
     if throttle.share is not None:
         usual_keep = throttle.share
-    elif max(before.usual, usual_keep) < 1:
-        usual_keep = _smoothed(before.usual, usual_keep)
-    keep = min(usual_keep, cost.budget(arrived, left) / arrived, most / arrived)
+    elif steady > 0 and max(before.usual, usual_keep) < 1:
+        usual_keep = _followed(before.usual, usual_keep, steady >= SETTLED, UNSURE if usual == wanted else SLOWLY)
+    keep = min(usual_keep, cost.budget(arrived, left, throttle.held) / arrived, most / arrived)
     kept = _within(keep, throttle.least)
-    reachable = kept > throttle.least or cost.time(usual, kept * usual) <= planned / 2
-    return Decision(kept, rate, reachable, usual_keep)
+    reachable = kept > throttle.least or cost.time(usual, kept * usual, holding * kept * usual) <= planned / 2
+    return Decision(kept, rate, reachable, usual_keep, steady)
 
 
-def same_rate(before: float, now: float) -> bool:
+def _same_rate(before: float, now: float) -> bool:
     """True where the rate of a decision is that of the one before, but for noise."""
     return before > 0 and abs(now / before - 1) <= SLOWLY * CHANGED * 1.01
 
@@ -179,6 +198,18 @@ def _smoothed(before: float, now: float) -> float:
     if before > 0 and abs(now / before - 1) <= CHANGED:
         return before + SLOWLY * (now - before)
     return now
+
+
+def _followed(before: float, now: float, settled: bool, unsure: float) -> float:
+    """The throttle fraction at one rate of arrival, where only what is known of the cost has changed.
+
+    ``unsure``: what is taken up of a change that may be more than noise; less where it is that of a micro-batch of
+    another size than wanted. ``settled``: small changes are noise.
+    """
+    if before <= 0 or not 1 / SURELY < now / before < SURELY:
+        return now
+    noise = settled and abs(now / before - 1) <= CHANGED
+    return before + (SLOWLY if noise else unsure) * (now - before)
 
 
 def _within(keep: float, least: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streamq.runtime.control.controller import Controller
+from streamq.runtime.control.controller import Controller, milliseconds
 from streamq.runtime.control.level import Claim, level_shares
 from streamq.runtime.control.throttle import LEAST_KEEP
 from streamq.runtime.metrics import QuerySample
@@ -86,7 +86,6 @@ def _claim(controller: Controller, weight: float) -> Claim | None:
     if not recent:
         return None
     arrived = sum(s.rows_in for s in recent)
-    ms = (recent[-1].ended - recent[0].ended) * 1000 + recent[0].batch_ms
     return Claim(
-        arrived / max(ms, 1.0), arrived, sum(s.kept for s in recent), controller.throttle.latency_ms, weight
+        arrived / milliseconds(recent), arrived, sum(s.kept for s in recent), controller.throttle.latency_ms, weight
     )

@@ -1,9 +1,10 @@
-"""What a micro-batch costs: a fixed time, a time per row that arrives, and a time per row that is kept.
+"""What a micro-batch costs: a fixed time, and times per row that arrives, that is kept, and that is in the state.
 
 A tuple cost model (Fiscato 2012, section 5.2: time over tuples) has no fixed part, and takes rows that are shed
-for free. In a micro-batch engine the fixed part is large, and a shed row has still been read. So::
+for free. In a micro-batch engine the fixed part is large, a shed row has still been read, and a query with state
+walks through all of it. So::
 
-    time = fixed + read * arrived + work * kept
+    time = fixed + read * arrived + work * kept + hold * held
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ SUSPECTED = 5
 FREE_BELIEF = 1e-6
 """How much the cost so far weighs where all of it may have changed."""
 
+FIRST_HOLD_SHARE = 0.5
+"""The part of a micro-batch that the state is believed to be good for, as long as nothing is known of it."""
+
 LEAST_MS = 1e-6
 """Where a cost says that a micro-batch takes no time."""
 
@@ -53,38 +57,48 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class BatchTime:
-    """A micro-batch that was run: rows that arrived, those of them that were kept, milliseconds."""
+    """A micro-batch that was run: rows that arrived, those of them that were kept, milliseconds, and rows of state before."""
 
     arrived: int
     kept: int
     ms: float
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Milliseconds: of each micro-batch, of each row that arrives, of each row that is kept."""
+    """Milliseconds: of each micro-batch, of each row that arrives, that is kept, and that is in the state before."""
 
     fixed: float
     read: float
     work: float
+    hold: float = 0.0
 
-    def time(self, arrived: float, kept: float) -> float:
+    def time(self, arrived: float, kept: float, held: float = 0.0) -> float:
         """Milliseconds of a micro-batch."""
-        return self.fixed + self.read * arrived + self.work * kept
+        return self.fixed + self.read * arrived + self.work * kept + self.hold * held
 
-    def budget(self, arrived: float, within_ms: float) -> float:
-        """How many rows can be kept of those that arrive; 0 where even reading them takes too long."""
-        left = within_ms - self.fixed - self.read * arrived
+    def budget(self, arrived: float, within_ms: float, held: float = 0.0, holding: float = 0.0) -> float:
+        """How many rows can be kept of those that arrive; 0 where even reading them takes too long.
+
+        ``held``: rows of state whatever is kept; ``holding``: that each row brings about which is kept time and again.
+        """
+        left = within_ms - self.time(arrived, 0, held)
         if left <= 0:
             return 0.0
-        return left / self.work if self.work > 0 else float("inf")
+        each = self.work + self.hold * holding
+        return left / each if each > 0 else float("inf")
+
+    def of(self, batch: BatchTime) -> float:
+        """Milliseconds that a micro-batch should have taken."""
+        return self.time(batch.arrived, batch.kept, batch.held)
 
     def ratio(self, batch: BatchTime) -> float:
         """How many times longer than this a micro-batch took."""
-        return batch.ms / max(self.time(batch.arrived, batch.kept), LEAST_MS)
+        return batch.ms / max(self.of(batch), LEAST_MS)
 
     def scaled(self, factor: float) -> Cost:
-        return Cost(self.fixed * factor, self.read * factor, self.work * factor)
+        return Cost(self.fixed * factor, self.read * factor, self.work * factor, self.hold * factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +128,7 @@ class CostModel:
             return CostModel(changed, suspects, max(one.kept for one in suspects), old=self.cost)
         open_still = suspects if changed is not None else ()
         ratio = self.cost.ratio(batch)
-        if _near(ratio, SURPRISE):
+        if _near(ratio, SURPRISE) or (ratio < 1 and self._sheds_more(batch)):
             return self._confirmed(batch, open_still)
         reverted = self._reverted(batch)
         if reverted is not None:
@@ -127,8 +141,17 @@ class CostModel:
         old = self.cost if repeated else None
         return CostModel(_fitted((batch,), self.cost.scaled(ratio)), (batch,), batch.kept, old=old)
 
+    def _sheds_more(self, batch: BatchTime) -> bool:
+        """Less was kept of it than ever before: if it was short that tells what reading costs, not that this has changed.
+
+        Unless something else has changed.
+        """
+        if self.suspects or self.old is not None or len(self.batches) < 2:
+            return False
+        return batch.kept / batch.arrived < min(one.kept / one.arrived for one in self.batches) / 2
+
     def _confirmed(self, batch: BatchTime, suspects: tuple[BatchTime, ...]) -> CostModel:
-        """With a micro-batch that took about as long as expected."""
+        """With a micro-batch that tells more of the cost that is."""
         assert self.cost is not None
         known = (*self.batches[1 - RING :], batch)
         old = None if self.old is None or not _near(self.old.ratio(batch), SURPRISE) else self.old
@@ -166,7 +189,7 @@ def _witnesses(batches: Sequence[BatchTime], cost: Cost) -> int:
 def _changed(batches: Sequence[BatchTime], before: Cost) -> tuple[Cost | None, bool]:
     """The cost after a change by which all of these took as long as they did, if there is one; and whether that says much.
 
-    Where all three parts of it are free two micro-batches can nearly always be explained, so that says little.
+    Where all parts of it are free one micro-batch less than these can nearly always be explained, so that says little.
     """
     if not batches:
         return None, False
@@ -174,7 +197,8 @@ def _changed(batches: Sequence[BatchTime], before: Cost) -> tuple[Cost | None, b
     if cost is not None:
         return cost, True
     free = _fitted(batches, before, FREE_BELIEF)
-    return (free, len(batches) > 2) if _off(free, batches) <= EXPLAINED else (None, False)
+    parts = 4 if any(batch.held for batch in batches) else 3
+    return (free, len(batches) >= parts) if _off(free, batches) <= EXPLAINED else (None, False)
 
 
 def _simply_changed(batches: Sequence[BatchTime], before: Cost) -> Cost | None:
@@ -192,31 +216,37 @@ def _off(cost: Cost, batches: Sequence[BatchTime]) -> float:
 def _with_work(batches: Sequence[BatchTime], before: Cost) -> Cost:
     """Least squares of the relative errors, where only the rows that are kept cost something else than before."""
     kept = np.array([batch.kept / batch.ms for batch in batches])
-    rest = np.array([1 - before.time(batch.arrived, 0) / batch.ms for batch in batches])
+    rest = np.array([1 - before.time(batch.arrived, 0, batch.held) / batch.ms for batch in batches])
     work = float(kept @ rest / max(float(kept @ kept), 1e-300))
     return replace(before, work=max(0.0, work))
 
 
 def _scaled(batches: Sequence[BatchTime], before: Cost) -> Cost:
     """Least squares of the relative errors, where all costs more, or less, by one factor."""
-    times = np.array([before.time(batch.arrived, batch.kept) / batch.ms for batch in batches])
+    times = np.array([before.of(batch) / batch.ms for batch in batches])
     return before.scaled(float(times.sum() / (times @ times)))
 
 
 def _fitted(batches: Sequence[BatchTime], before: Cost, strength: float = BELIEF) -> Cost:
-    """Least squares of the relative errors, of costs that are not negative, held near to those before."""
+    """Least squares of the relative errors, of costs that are not negative, held near to those before.
+
+    To these times one factor: where all goes faster, as it does while code is being compiled, the costs keep their
+    proportions, of which micro-batches of one kind tell nothing.
+    """
     times = np.array([batch.ms for batch in batches])
-    sizes = np.array([(1.0, batch.arrived, batch.kept) for batch in batches])
+    sizes = np.array([(1.0, batch.arrived, batch.kept, batch.held) for batch in batches])
     weights = np.sqrt(FORGETTING ** np.arange(len(batches) - 1, -1, -1.0))
-    prior = np.array((before.fixed, before.read, before.work))
-    # A cost that was 0 may become a hundredth of a micro-batch.
-    scale = np.maximum(prior, times[-1] / np.maximum(sizes[-1], 1.0) / 100)
+    prior = np.array((before.fixed, before.read, before.work, before.hold))
+    expected = weights * (sizes @ prior) / times
+    prior *= (expected @ weights) / max(float(expected @ expected), 1e-300)
+    # A cost that was 0 may become a hundredth of a micro-batch; that of the state more, as it is not there at first.
+    parts = np.array((0.01, 0.01, 0.01, FIRST_HOLD_SHARE))
+    scale = np.maximum(prior, parts * times[-1] / np.maximum(sizes[-1], 1.0))
     belief = np.sqrt(strength)
-    # In units of ``scale``, so that the three columns are alike.
-    matrix = np.vstack((sizes * scale * (weights / times)[:, None], belief * np.eye(3)))
+    # In units of ``scale``, so that the columns are alike.
+    matrix = np.vstack((sizes * scale * (weights / times)[:, None], belief * np.eye(len(prior))))
     wanted = np.concatenate((weights, belief * prior / scale))
-    fixed, read, work = _not_negative(matrix, wanted) * scale
-    return Cost(float(fixed), float(read), float(work))
+    return Cost(*(_not_negative(matrix, wanted) * scale).tolist())
 
 
 def _not_negative(matrix: Matrix, wanted: Matrix) -> Matrix:

@@ -64,7 +64,7 @@ class Query:
 ALL = ("plain", "fixed", "goal", "estimated")
 QUERIES = {
     "stateful": Query(
-        40_000, 132, ("plain", "goal"),
+        60_000, 132, ("plain", "goal"),
         "SELECT auction, channel, COUNT(*) AS bids, AVG(price) AS mean, MAX(price) AS most, WINDOW_END AS until "
         "FROM {} [RANGE 10 SECONDS SLIDE 1 SECOND] GROUP BY auction, channel",
     ),

@@ -3,8 +3,7 @@
 Printed for each half, from ten seconds after the start of a quiet one and twenty of a loud one, when the windows of ten
 seconds are as full as they get and a row costs what it costs: the throttle fraction z, which is the share that the loop
 means to keep of a micro-batch of usual size, and how much it varies (standard deviation over mean); the share that was
-kept, which is less than z where a micro-batch is larger than usual; and the ages of results. The loop takes up noise in
-what z should be a tenth at a time, and a change by more than a quarter at once.
+kept, which is less than z where a micro-batch is larger than usual; and the ages of results.
 
 Run from the root of the repository, with the capacity that ``overload`` printed::
 

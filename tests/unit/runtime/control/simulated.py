@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamq.runtime.control.throttle import STEADY, Decision, Throttle, decide, same_rate
+from streamq.runtime.control.controller import COVERAGE_S, held_by
+from streamq.runtime.control.throttle import STEADY, Decision, Throttle, decide
 from streamq.stdlib.overload.batch_time import BatchTime, Cost
 
 
@@ -34,6 +35,7 @@ class Engine:
 
     ``noise``: the standard deviation of a micro-batch's time, as a part of it. ``first``: how many times longer
     the first one takes, in which code is compiled. One micro-batch in ``pause_every`` takes ``pause_ms`` longer.
+    ``states``: rows of state that each kept row makes, for ``lives_s`` seconds.
     """
 
     rate: Callable[[float], float]
@@ -45,23 +47,24 @@ class Engine:
     sheds: bool = True
     pause_ms: float = 0.0
     pause_every: int = 20
+    states: float = 0.0
+    lives_s: float = 15.0
 
     def run(self, seconds: float) -> list[Batch]:
         random = np.random.default_rng(self.seed)
         throttle = Throttle(self.latency_ms)
         now, planned, decision = 0.0, 0.0, Decision()
         found: list[Batch] = []
-        steady = 0
         while now < seconds:
             arrived = self._between(planned, now)
             if arrived == 0:
                 planned, now = now, now + 0.05
                 continue
-            before, decision = decision, decide(throttle, arrived, (now - planned) * 1000, decision)
-            steady = steady + 1 if same_rate(before.rate, decision.rate) else 0
+            decision = decide(throttle, arrived, (now - planned) * 1000, decision)
             keep = decision.keep if self.sheds else 1.0
             kept = int(random.binomial(arrived, keep))
-            ms = self.cost(now).time(arrived, kept) * float(random.lognormal(0, self.noise))
+            held = self._held(found, now)
+            ms = self.cost(now).time(arrived, kept, held) * float(random.lognormal(0, self.noise))
             ms *= 1 if found else self.first
             if len(found) % self.pause_every == self.pause_every - 1:
                 ms += self.pause_ms
@@ -70,11 +73,18 @@ class Engine:
             found.append(
                 Batch(now, ended, arrived, kept, keep, decision.reachable, tuple(ages.tolist()), decision.usual)
             )
-            throttle = replace(throttle, model=throttle.model.after(BatchTime(arrived, kept, ms)))
-            if len(found) > 1 and steady >= STEADY:
+            model = throttle.model.after(BatchTime(arrived, kept, ms, held))
+            state = self._held(found, ended)
+            recent = [batch for batch in found if batch.ended >= ended - COVERAGE_S]
+            holding = held_by(throttle.holding, state, sum(one.kept for one in recent), (ended - recent[0].began) * 1000)
+            throttle = replace(throttle, model=model, held=state, holding=holding)
+            if len(found) > 1 and decision.steady >= STEADY:
                 throttle = throttle.aged(ages[0], decision)
             planned, now = now, ended
         return found
+
+    def _held(self, batches: list[Batch], now: float) -> int:
+        return round(self.states * sum(batch.kept for batch in after(batches, now - self.lives_s)))
 
     def _between(self, start: float, end: float) -> int:
         """Rows that come in a time, by the rate in the middle of short pieces of it."""

@@ -98,3 +98,18 @@ def test_coverage_is_that_of_the_last_seconds_and_late_rows_add_up(tmp_path: Pat
     assert found is not None
     assert found.coverage == 0.4
     assert found.late == 10
+
+
+def test_the_state_of_a_micro_batch_is_that_after_the_one_before_and_what_it_will_be_follows(tmp_path: Path) -> None:
+    """50 rows are kept each second, so 0.05 each millisecond, and 4,000 rows of state come of that."""
+    controller = Controller(tmp_path, Throttle(2000.0))
+    for batch in range(3):
+        controller.after(replace(sample(batch), state_rows=4000 + batch))
+    assert [one.held for one in controller.throttle.model.batches] == [4000, 4001]
+    assert controller.throttle.held == 4002
+    before = controller.throttle.holding
+    assert before == pytest.approx(4000 / 0.05, rel=0.5)
+    controller.after(replace(sample(3, kept=0), state_rows=5))
+    known = published(tmp_path / KNOBS)
+    assert known is not None
+    assert (known.held, known.holding) == (5, controller.throttle.holding)

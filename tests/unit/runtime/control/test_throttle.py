@@ -16,7 +16,10 @@ from streamq.runtime.control.throttle import (
     LONGER,
     NEAR,
     PROBE_ROWS,
+    SETTLED,
     SHORTER,
+    SLOWLY,
+    UNSURE,
     Decision,
     Throttle,
     decide,
@@ -82,11 +85,14 @@ def test_noise_in_the_rate_moves_the_share_slowly_and_a_new_rate_at_once() -> No
 
 
 def test_noise_in_the_cost_moves_the_throttle_fraction_slowly_and_a_new_cost_at_once() -> None:
-    before = decide(Throttle(2000.0, MODEL), 300_000, PLANNED, Decision())
+    before = replace(decide(Throttle(2000.0, MODEL), 300_000, PLANNED, Decision()), steady=SETTLED)
     assert 0 < before.usual < 1
     dearer, dear = (decide(Throttle(2000.0, CostModel(COST.scaled(f), (), 300_000)), 300_000, PLANNED, before) for f in (1.1, 2))
     assert 0.97 * before.usual < dearer.usual < before.usual
     assert dear.usual < 0.6 * before.usual
+    new = replace(before, steady=1)
+    soon = decide(Throttle(2000.0, CostModel(COST.scaled(1.1), (), 300_000)), 300_000, PLANNED, new)
+    assert dearer.usual - before.usual == pytest.approx(SLOWLY / UNSURE * (soon.usual - before.usual))
     cheap = decide(Throttle(2000.0, CostModel(COST.scaled(0.1), (), 300_000)), 300_000, PLANNED, before)
     assert cheap.usual == cheap.keep == 1
 
@@ -171,6 +177,53 @@ def test_a_square_wave(noise: float) -> None:
             assert age_at(steady, 95) < 2000
 
 
+def test_micro_batches_that_take_long_by_chance_move_the_throttle_fraction_in_steps() -> None:
+    """A cost that is higher by two fifths may be chance for a few micro-batches; what stays so is believed soon."""
+    throttle = Throttle(2000.0, CostModel(COST.scaled(1.4), (), 300_000))
+    found = [replace(decide(Throttle(2000.0, MODEL), 300_000, PLANNED, Decision()), steady=SETTLED)]
+    for _ in range(8):
+        found.append(decide(throttle, 300_000, PLANNED, found[-1]))
+    aim = decide(throttle, 300_000, PLANNED, Decision()).usual
+    assert aim < 0.75 * found[0].usual
+    assert found[1].usual > 0.85 * found[0].usual
+    assert found[-1].usual < aim + 0.25 * (found[0].usual - aim)
+
+
+def test_the_state_that_comes_of_what_is_kept_is_planned_with() -> None:
+    """Room for a share of it is left before it is there, and the state that is there counts in the micro-batch itself."""
+    held = replace(COST, hold=0.0005)
+    empty = Throttle(2000.0, CostModel(held, (), 300_000), holding=10_000.0)
+    share = decide(empty, 300_000, PLANNED, Decision()).usual
+    rate = 300_000 / PLANNED
+    state = 10_000 * share * rate
+    usual = rate * HEADROOM * 1000
+    assert held.time(usual, share * usual, state) == pytest.approx(HEADROOM * 1000)
+    full = replace(empty, held=1_600_000)
+    assert decide(full, 300_000, 1500.0, Decision()).keep < 0.6 * decide(empty, 300_000, 1500.0, Decision()).keep
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.17])
+def test_a_square_wave_with_state_that_takes_longer_to_fill_than_to_learn(noise: float) -> None:
+    """A query with windows: what is kept stands in the state for 16 s, and all of it is walked through each time.
+
+    The costs, the noise and the warm-up are those of NEXMark's bids in sliding windows, as measured.
+    """
+    cost = Cost(60.0, 0.0012, 0.0107, 0.00052)
+    engine = Engine(
+        rate=lambda t: 24_675 * (0.5 if t // 60 % 2 == 0 else 4), noise=noise, latency_ms=4000.0, states=4.4, lives_s=16.0,
+        cost=lambda t: cost.scaled(1 + 2 * np.exp(-t / 25)),
+    )
+    batches = engine.run(240)
+    for half in range(1, 4):
+        steady = after(batches, 60 * half + (10 if half == 2 else 20), 60 * half + 60)
+        fractions = np.array([batch.usual for batch in steady])
+        if half == 2:
+            assert {batch.keep for batch in steady} == {1.0}
+        else:
+            assert fractions.std() < 0.1 * fractions.mean()
+            assert age_at(steady, 95) < 4000
+
+
 def test_a_burst_that_fits_into_the_goal_is_not_shed() -> None:
     """Where sizes have differed before, so that the cost of a larger micro-batch is known."""
     engine = Engine(
@@ -220,7 +273,7 @@ def test_a_pause_of_the_machine_says_nothing_of_what_rows_cost(pause_ms: float, 
         rate=lambda _: 400_000, noise=0.02, cost=lambda t: next(paused, COST) if t >= 60 else COST,
     )
     batches = engine.run(150)
-    (long,) = (n for n, batch in enumerate(batches) if batch.ended - batch.began > pause_ms / 1000)
+    (long,) = (n for n, batch in enumerate(batches) if batch.ended - batch.began > 0.9 * pause_ms / 1000)
     for batch in batches[long + others : long + others + 20]:
         assert batch.keep == pytest.approx(batches[long - 1].keep, rel=0.15)
 

@@ -62,6 +62,56 @@ def test_different_sizes_tell_the_three_costs_apart() -> None:
     assert cost.work == pytest.approx(TRUE.work, rel=0.02)
 
 
+def with_state(cost: Cost, sizes: list[tuple[int, int]], states: list[int], noise: float = 0.0) -> list[BatchTime]:
+    random = np.random.default_rng(5)
+    return [
+        BatchTime(arrived, kept, cost.time(arrived, kept, held) * random.lognormal(0, noise), held)
+        for (arrived, kept), held in zip(sizes, states, strict=True)
+    ]
+
+
+def test_the_state_is_told_apart_from_the_rest_as_soon_as_it_grows() -> None:
+    """First it is as large as it was, and its cost may as well be fixed; ten micro-batches in which it grows tell."""
+    true = Cost(60.0, 0.0012, 0.0107, 0.00052)
+    quiet, loud = [(6_000, 6_000)] * 60, varied(10)
+    states = [750_000] * 60 + [750_000 + 150_000 * n for n in range(10)]
+    cost = fitted(with_state(true, quiet + loud, states, noise=0.05)).cost
+    assert cost is not None
+    assert cost.hold == pytest.approx(true.hold, rel=0.25)
+    assert cost.time(200_000, 60_000, 3_000_000) == pytest.approx(true.time(200_000, 60_000, 3_000_000), rel=0.2)
+
+
+def test_a_query_without_state_pays_nothing_for_it() -> None:
+    cost = fitted(measured(TRUE, varied(50))).cost
+    assert cost is not None
+    assert cost.hold == 0
+
+
+def test_costs_keep_their_proportions_where_all_goes_faster() -> None:
+    """Micro-batches of one kind, of which nothing is shed, do not tell reading from working, but how fast both go."""
+    first = CostModel(TRUE, (BatchTime(50_000, 50_000, TRUE.time(50_000, 50_000)),), 50_000)
+    model = first
+    for n in range(60):
+        model = model.after(BatchTime(50_000, 50_000, TRUE.scaled(0.97**n).time(50_000, 50_000)))
+    assert model.cost is not None
+    assert model.cost.work < 0.4 * TRUE.work
+    assert model.cost.read / model.cost.work == pytest.approx(TRUE.read / TRUE.work, rel=0.05)
+
+
+def test_what_reading_costs_is_learned_from_the_first_micro_batch_of_which_most_is_shed() -> None:
+    """It takes a fifth of what was expected, and nothing has changed: the others were kept whole, and told nothing."""
+    believed, true = Cost(100.0, 0.004, 0.002), Cost(100.0, 0.0005, 0.0055)
+    model = CostModel(believed)
+    for _ in range(20):
+        model = model.after(BatchTime(50_000, 50_000, true.time(50_000, 50_000)))
+    for _ in range(3):
+        model = model.after(BatchTime(200_000, 200, true.time(200_000, 200)))
+    assert len(model.batches) == 23
+    assert model.cost is not None
+    assert model.cost.time(50_000, 50_000) == pytest.approx(true.time(50_000, 50_000), rel=0.3)
+    assert model.cost.time(200_000, 200) < 0.6 * believed.time(200_000, 200)
+
+
 def test_noise_leaves_the_prediction_good() -> None:
     """The error of 30 measurements of 10 % is 10 % over the root of about 14 that count, times 3 costs: 5 %."""
     cost = fitted(measured(TRUE, varied(200), noise=0.1)).cost
