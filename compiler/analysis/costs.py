@@ -9,6 +9,7 @@ from __future__ import annotations
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Call, Expr, InList, Like, Op, Udf, conjuncts, walk
 from streamq.compiler.ir.rewrite import exprs_of
+from streamq.stdlib.row_units import rows_per_unit
 
 RATE = 1000.0
 """Rows per second of a source that does not say."""
@@ -49,9 +50,20 @@ def selectivity(node: lg.Logical) -> float:
 
 
 def rate(source: lg.SourceDecl) -> float:
-    """Rows per second of a source."""
-    told = dict(source.options).get("rate", dict(source.options).get("rows_per_second"))
-    return float(told) if isinstance(told, int | float) and not isinstance(told, bool) else RATE
+    """Rows per second of a source, or a guess."""
+    told = told_rate(source)
+    return RATE if told is None else told
+
+
+def told_rate(source: lg.SourceDecl) -> float | None:
+    """The rows per second that the options of a source say; None where they say nothing."""
+    options = dict(source.options)
+    told = options.get("rate", options.get("rows_per_second"))
+    if not isinstance(told, int | float) or isinstance(told, bool):
+        return None
+    # Of a source with several tables each has a part of the events.
+    part = rows_per_unit(source.connector, options) if source.connector == "nexmark" else 1.0
+    return float(told) * part
 
 
 def _cost(expr: Expr) -> float:

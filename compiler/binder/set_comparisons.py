@@ -12,7 +12,7 @@ from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.types import BOOLEAN, INT, holds_map, with_article
 from streamq.stdlib.functions import FUNCTIONS
 
-MARK = "__side"
+MARK = lg.SIDE
 
 
 def bind_compared(sides: tuple[lg.Logical, ...], node: ast.SetOp, env: Environment) -> lg.Logical:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamq.compiler.analysis.costs import OUT, cost, rate, selectivity
+from streamq.compiler.analysis.costs import OUT
+from streamq.compiler.analysis.operators import operators_of
 from streamq.compiler.analysis.placement import Planner
 from streamq.compiler.analysis.shed_places import Operator, Places, Query, places_of
 from streamq.compiler.analysis.shed_reasons import reasons
@@ -88,13 +89,6 @@ def _unshed(result: CompileResult) -> PlanGraph:
 
 
 def _model(graph: PlanGraph, result: CompileResult) -> tuple[list[Operator], list[Query]]:
-    operators = []
-    for name, node in graph.nodes.items():
-        told = rate(node.source) if isinstance(node, lg.Scan) else None
-        operators.append(Operator(
-            name=name, inputs=graph.inputs[name], cost=cost(node), selectivity=selectivity(node), rate=told,
-            pairs=isinstance(node, lg.Join),
-        ))
     assert result.optimized is not None
     policies = {q.name: q.policies for q in result.optimized.queries}
     queries = []
@@ -107,7 +101,7 @@ def _model(graph: PlanGraph, result: CompileResult) -> tuple[list[Operator], lis
             slope=1.0 if slope is None else slope.slope,
             least=1.0 if keeps else 0.0 if least is None else least.least, cost=OUT,
         ))
-    return operators, queries
+    return operators_of(graph), queries
 
 
 def _table(places: Places) -> Iterator[str]:

@@ -153,6 +153,8 @@ def show_operator(node: lg.Logical) -> str:
         case lg.Project():
             return "SELECT " + ", ".join(_named(n, e) for n, e in node.items)
         case lg.Shed():
+            if node.spared:
+                return "SHED no row, as another stream of the query does"
             by = ", ".join(node.keys) or "its place in the source"
             if node.window_ms is not None:
                 return f"SHED {node.goal.words}, by windows of {show_ms(node.window_ms)}"

@@ -138,6 +138,9 @@ class Logical:
         return next((f for f in self.schema if f.name == name), None)
 
 
+SIDE, LATER_SIDE = "__side", "__side_MAX"
+"""Of rows that are compared: which side they are of, 0 or 1, and the last that has them."""
+
 ROW = "__row"
 """The column with a number by which a row is told from all others of its source, whatever is in it."""
 
@@ -246,7 +249,7 @@ class Shed(_OneInput):
     column that says for how many rows each stands, if there is one. ``rank``: what goes first, where not all rows are
     alike; the hash decides among those. ``sift``: by regions of its attributes. ``window_ms``: the rows of a window of that length stay or go together.
     ``time``: the column with the event time, where it decides. ``whole``: the same rows with all their columns, where
-    those that go are written down.
+    those that go are written down. ``spared``: no row goes, as those of another stream of the query do; they are counted.
     """
 
     query: str
@@ -259,6 +262,7 @@ class Shed(_OneInput):
     window_ms: int | None = None
     time: str = ""
     whole: Logical | None = field(default=None, compare=False, repr=False)
+    spared: bool = False
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:

@@ -166,7 +166,7 @@ class ControlRelation:
 
     ``goal``: what the share of rows follows from, where it is decided for every micro-batch; None: it is fixed.
     ``may_be_empty``: where all rows are kept it has no row, which costs Spark no job; read by its threshold alone.
-    ``sift``: the sifter that says which rows go.
+    ``sift``: the sifter that says which rows go. ``spared``: the streams of the query that keep all rows.
     """
 
     view: str
@@ -175,6 +175,7 @@ class ControlRelation:
     goal: Goal | None = None
     may_be_empty: bool = False
     sift: Sift | None = None
+    spared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ def _leaning(text: str, step: ph.ScanStream) -> str:
 
 def with_rows(node: lg.Shed, stream: lg.Logical) -> lg.Logical:
     """The stream below a shedder, with the column ROW where the hash of that decides."""
-    return stream if node.keys or node.window_ms is not None else _with_rows(stream)
+    return stream if node.spared or node.keys or node.window_ms is not None else _with_rows(stream)
 
 
 def _with_rows(node: lg.Logical) -> lg.Logical:

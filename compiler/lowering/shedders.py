@@ -30,6 +30,9 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
     step_id = context.step_id(node, "shed")
     name = f"{step_id}@{context.query}"
     step: ph.Step
+    if node.spared:
+        counts: tuple[ph.Named, ...] = (("arrived", "count(1)"), ("spared", "count(1)"))
+        return below.over(ph.Observe(below.step, name, counts, id=step_id, origin=node.origin), below.names)
     # Spark interprets what is observed row by row: an expression there costs more than the test itself.
     if context.lone and node.rank is None and node.sift is None and node.window_ms is None:
         time = node.time if node.time in below.names and node.time not in node.keys else None
@@ -54,8 +57,11 @@ def dropped_rows(node: lg.Shed, below: Lowered, context: LowerContext) -> ph.Dro
     marked, _ = _marked(node, below, control, step_id)
     gone = ph.Where(marked, f"NOT {quote(KEEP)}", id=step_id, origin=node.origin)
     items = tuple((n, quote(n)) for n in _visible(below))
-    stream = next(n.source.name for n in walk(node) if isinstance(n, lg.Scan))
-    return ph.Dropped(stream, ph.Select(gone, items, id=step_id, origin=node.origin), control)
+    return ph.Dropped(_stream(node), ph.Select(gone, items, id=step_id, origin=node.origin), control)
+
+
+def _stream(node: lg.Shed) -> str:
+    return next(n.source.name for n in walk(node) if isinstance(n, lg.Scan))
 
 
 def _visible(below: Lowered) -> tuple[str, ...]:
@@ -205,6 +211,8 @@ def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
             may_be_empty=goal.steered and not (goal.ranked or goal.window_ms or context.asks_control),
         )
     control = context.controls[node.query]
+    if node.spared and _stream(node) not in control.spared:
+        context.controls[node.query] = replace(control, spared=(*control.spared, _stream(node)))
     if node.sift is not None and control.sift is None:
         context.controls[node.query] = replace(control, goal=node.goal, sift=node.sift, may_be_empty=False)
     return context.controls[node.query]

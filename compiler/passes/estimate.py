@@ -76,6 +76,7 @@ class _Work:
     span: Span
     context: PassContext
     memo: dict[int, _Found] = field(default_factory=dict)
+    paired: bool = False
 
     def notice(self, message: str, hint: str) -> None:
         self.context.notices.append(
@@ -92,7 +93,7 @@ class _Work:
         rebuilt = with_inputs(node, tuple(b.node for b in below))
         weighted = [b for b in below if b.weighted]
         match rebuilt:
-            case lg.Shed():
+            case lg.Shed() if not rebuilt.spared:
                 return _Found(replace(rebuilt, weight=WEIGHT), True)
             case lg.Aggregate() if weighted:
                 return self._aggregate(rebuilt)
@@ -102,6 +103,12 @@ class _Work:
                 return replace(below[0], node=rebuilt)
             case lg.Join() if len(weighted) == 1:
                 bounds = below[0].bounds | below[1].bounds
+                if not rebuilt.anti and not self.paired:
+                    self.paired = True
+                    self.notice(
+                        "bounds take each pair for a row of its own",
+                        "where a row that may go has several partners they are too narrow",
+                    )
                 return _Found(rebuilt, True, bounds)
             case lg.Sort() if not weighted:
                 return replace(below[0], node=rebuilt)

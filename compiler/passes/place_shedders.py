@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TypeVar, get_args
 
+from streamq.compiler.analysis.shed_sides import NO_STREAMS, Sides, must_stay_whole, sides
 from streamq.compiler.analysis.tumbling import tumbling_ms
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Expr
@@ -39,7 +40,7 @@ FAIR_WINDOW_MS = 10_000
 
 def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
     """Returns None where no query sheds by a method that is placed here."""
-    queries = tuple(_place(q, context) for q in plan.queries)
+    queries = tuple(_place(plan, q, context) for q in plan.queries)
     changed = any(a is not b for a, b in zip(queries, plan.queries, strict=True))
     return replace(plan, queries=queries) if changed else None
 
@@ -120,7 +121,7 @@ def qos(policies: tuple[ast.Policy, ...], kind: type[Item]) -> Item | None:
     return next((item for item in items if isinstance(item, kind)), None)
 
 
-def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
+def _place(plan: lg.LogicalPlan, query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     asked = asked_of(query.policies)
     if asked is None:
         _tell_unmet(query, context)
@@ -131,6 +132,8 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
         late_ms = max((n.delay_ms for n in walk(query.root) if isinstance(n, lg.Watermark)), default=0)
         asked = replace(asked, goal=replace(asked.goal, window_ms=window_ms, late_ms=late_ms))
     spooled = dropped_into(query.policies) is not None
+    alone = not keys and not asked.windows
+    chosen = sides(plan, query) if _at_random(asked) else Sides(wrong=must_stay_whole(query.root) if alone else NO_STREAMS)
     sources: list[str] = []
     sifted: list[Sift | None] = []
     memo: dict[int, lg.Logical] = {}
@@ -141,6 +144,8 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
             stream = stream_of(node)
             if stream is None:
                 done = with_inputs(node, tuple(insert(i) for i in node.inputs))
+            elif stream in chosen.spared:
+                done = lg.Shed(node, query.name, (), asked.goal, spared=True, owner=query.name, origin=asked.span)
             else:
                 sources.append(stream)
                 sift = _sift(asked, stream, node, query.policies)
@@ -163,16 +168,34 @@ def _place(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     if regions is not None:
         by = f", {regions.words}"
     into = dropped_into(query.policies)
-    kept = "" if into is None else f", and writes it to `{into.sink.text}`"
+    written = "" if into is None else f", and writes it to `{into.sink.text}`"
+    hint = "every operator of the query lies above, so that is where a dropped row saves most"
+    if chosen.spared:
+        written = f", but no row of {' and '.join(f'`{s}`' for s in sorted(chosen.spared))}{written}"
+        hint = chosen.why
     context.notices.append(PlanNotice(
         "shedder", query.name,
-        f"drops {_goal(asked, regions).words} of {names}{by}, at the source{kept}",
-        hint="every operator of the query lies above, so that is where a dropped row saves most",
+        f"drops {_goal(asked, regions).words} of {names}{by}, at the source{written}",
+        hint=hint,
         action="SHED NONE keeps all rows", span=asked.span,
     ))
+    if chosen.wrong:
+        context.notices.append(PlanNotice(
+            "approximate", query.name,
+            f"a row of {' and '.join(f'`{s}`' for s in sorted(chosen.wrong))} that is dropped may make an answer wrong, not only absent",
+            hint="what it would have met, or taken away, is put out as if it had not been there",
+            action="SHED RANDOM BY KEY (join key) drops whole keys on both sides", span=asked.span,
+        ))
     if not asked.windows:
         _warn_exact(query, sources, asked, context)
     return replace(query, root=root)
+
+
+def _at_random(asked: Asked) -> bool:
+    """Whether all rows of a stream are alike, and how many go follows from the age of results alone."""
+    goal = asked.goal
+    alike = not asked.keys and not asked.ranked and not asked.windows and asked.sifter is None
+    return alike and goal.latency_ms is not None and goal.fair_ms is None and goal.error is None
 
 
 def _tell_unmet(query: lg.LogicalQuery, context: PassContext) -> None:

@@ -106,7 +106,7 @@ class _Work:
         if isinstance(node, lg.Shed) and node.rank is not None:
             # How many rows of a group were worth too little only the rows that are gone could say.
             return self.rewrite(node, carry=False)
-        if isinstance(node, lg.Shed) and node.window_ms is not None:
+        if isinstance(node, lg.Shed) and (node.spared or node.window_ms is not None):
             # Of a window that is there nothing is missing.
             return _Found(_with(node, node.schema, ONE), True)
         if isinstance(node, lg.Shed):

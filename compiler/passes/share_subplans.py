@@ -46,6 +46,7 @@ def own_parts(node: lg.Logical) -> tuple[object, ...]:
         case lg.Shed():
             return (
                 node.query, node.keys, node.goal, node.whole_keys, node.weight, node.rank, node.sift, node.window_ms, node.time,
+                node.spared,
             )
         case lg.Window():
             return (node.spec,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -59,6 +58,7 @@ class Controller:
     seen: deque[NDArray[np.float64]] = field(default_factory=lambda: deque(maxlen=LOOKED_BACK))
     _began: bool = False
     _beyond: int = 0
+    _before: float | None = None
     written: bool = False
     _told: set[str] = field(default_factory=set)
 
@@ -79,15 +79,15 @@ class Controller:
     def after(self, sample: QuerySample, looked: Looked = NOTHING) -> tuple[str, ...]:
         """Learns from a micro-batch and publishes; gives what its user should know of, each once."""
         decided = DecisionLog(self.checkpoint / DECISIONS).find(sample.batch)
-        learned = self._learned(sample, decided)
+        learned = self._learned(sample, decided, looked)
         self.recent.append(sample)
         while self.recent[0].ended < sample.ended - self.window_s:
-            self.recent.popleft()
+            self._before = self.recent.popleft().ended
         self.throttle = replace(
             learned, late=learned.late + sample.late, coverage=self._coverage(), seen=sample.batch,
             held=sample.state_rows,
             holding=held_by(
-                learned.holding, sample.state_rows, sum(s.kept for s in self.recent), milliseconds(self.recent)
+                learned.holding, sample.state_rows, sum(s.kept for s in self.recent), self.recent_ms
             ),
         )
         if decided is not None and self._at_one_rate(decided.decision):
@@ -122,12 +122,19 @@ class Controller:
         if decided is not None:
             self._beyond = 0 if decided.decision.reachable else self._beyond + 1
         if self._beyond >= PATIENCE:
-            found.append(_out_of_reach(self.throttle, self.error))
+            found.append(_out_of_reach(self.throttle, self.error, decided is not None and decided.spared > 0))
         new = tuple(text for text in found if text not in self._told)
         self._told.update(new)
         return new
 
-    def _learned(self, sample: QuerySample, decided: Decided | None) -> Throttle:
+    @property
+    def recent_ms(self) -> float:
+        """The time in which the rows of the recent micro-batches came."""
+        first, last = self.recent[0], self.recent[-1]
+        began = first.ended - first.batch_ms / 1000 if self._before is None else self._before
+        return max(1.0, (last.ended - began) * 1000)
+
+    def _learned(self, sample: QuerySample, decided: Decided | None, looked: Looked) -> Throttle:
         """The throttle after a micro-batch; the first one of a run takes its time for compiling.
 
         So it counts only where nothing is known yet and it has rows enough.
@@ -141,8 +148,11 @@ class Controller:
         if decided is None or decided.arrived <= 0 or sample.rows_in <= 0:
             return after
         step = 1.0 if sample.batch == 0 or cost is None else LEARNING
-        ratio = sample.rows_in / decided.arrived
-        return replace(after, counted=after.counted + step * (ratio - after.counted))
+        after = replace(after, counted=after.counted + step * (sample.rows_in / decided.arrived - after.counted))
+        if decided.spared <= 0:
+            return after
+        ratio = looked.spared / decided.spared
+        return replace(after, counted_spared=after.counted_spared + step * (ratio - after.counted_spared))
 
     def _at_one_rate(self, decision: Decision) -> bool:
         """True where the goal is one for the age, and rows came evenly for some micro-batches."""
@@ -162,16 +172,13 @@ def held_by(before: float, held: int, kept: int, ms: float) -> float:
     return before + LEARNING * (now - before) if before > 0 else now
 
 
-def milliseconds(samples: Sequence[QuerySample]) -> float:
-    """How long some micro-batches that followed each other took together."""
-    return max(1.0, (samples[-1].ended - samples[0].ended) * 1000 + samples[0].batch_ms)
-
-
-def _out_of_reach(throttle: Throttle, error: float | None) -> str:
+def _out_of_reach(throttle: Throttle, error: float | None, spared: bool) -> str:
     goal = f"results no older than {throttle.latency_ms / 1000:g} s"
     if error is not None:
         return f"{goal} are out of reach with estimates right to {100 * error:g} %: those are kept up"
     needed = max(throttle.needed, throttle.least)
     if needed > LEAST_KEEP:
         return f"{goal} are out of reach with a completeness of {needed:g}, which is kept up"
+    if spared:
+        return f"{goal} are out of reach: a stream of the query of which no row may go takes longer"
     return f"{goal} are out of reach: reading the rows takes longer, whatever is shed of them"

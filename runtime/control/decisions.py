@@ -18,14 +18,15 @@ from streamq.runtime.control.throttle import Decision, Throttle
 KEPT_FILES = 100
 """Spark runs none but the last micro-batch again; the others are for whoever wants to look."""
 
-_NAMES = ("keep", "rate", "reachable", "arrived", "decided_ms", "waited_ms", "usual", "steady")
+_NAMES = ("keep", "rate", "reachable", "arrived", "decided_ms", "waited_ms", "usual")
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
     """A decision: for how many rows it was made, when (milliseconds since 1970), and from what.
 
-    ``waited_ms``: how long the oldest of the rows had waited for their micro-batch.
+    ``waited_ms``: how long the oldest of the rows had waited for their micro-batch. ``spared``: as many of the rows are of
+    streams of which none goes.
     """
 
     decision: Decision
@@ -33,6 +34,7 @@ class Decided:
     decided_ms: float
     throttle: Throttle
     waited_ms: float = 0.0
+    spared: int = 0
 
 
 class DecisionLog:
@@ -46,11 +48,11 @@ class DecisionLog:
         found = read_numbers(self.folder / str(batch))
         if found is None or any(name not in found for name in _NAMES):
             return None
-        decision = Decision(found["keep"], found["rate"], bool(found["reachable"]), found["usual"], int(found["steady"]))
+        decision = Decision(found["keep"], found["rate"], bool(found["reachable"]), found["usual"], int(found.get("steady", 0)))
         throttle = from_numbers(found)
         if throttle is None or not 0 <= decision.keep <= 1:
             return None
-        return Decided(decision, int(found["arrived"]), found["decided_ms"], throttle, found["waited_ms"])
+        return Decided(decision, int(found["arrived"]), found["decided_ms"], throttle, found["waited_ms"], int(found.get("spared", 0)))
 
     def decide(self, batch: int, make: Callable[[Decided | None], Decided]) -> Decided:
         """The decision of a micro-batch: the one that was written, else a new one, from the one before.
@@ -73,7 +75,7 @@ class DecisionLog:
         decision = decided.decision
         numbers = {
             "keep": decision.keep, "rate": decision.rate, "reachable": int(decision.reachable), "usual": decision.usual,
-            "steady": decision.steady, "arrived": decided.arrived, "decided_ms": decided.decided_ms, "waited_ms": decided.waited_ms,
+            "steady": decision.steady, "spared": decided.spared, "arrived": decided.arrived, "decided_ms": decided.decided_ms, "waited_ms": decided.waited_ms,
             **to_numbers(decided.throttle),
         }
         self.folder.mkdir(parents=True, exist_ok=True)

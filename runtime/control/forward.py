@@ -31,7 +31,8 @@ FIRST_MS = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """``checkpoint``: the folder of the query. ``rows_per_unit``: of each of its sources, a first guess.
+    """``checkpoint``: the folder of the query. ``rows_per_unit``: of each of its sources, a first guess. ``spared``: which
+    of them keep all rows.
 
     ``first``: what holds as long as the controller has published nothing. ``now``: milliseconds since 1970.
     ``trigger_ms``: the least time between two micro-batches, which says nothing of what there is to read. ``pause``: waits
@@ -43,6 +44,7 @@ class Forward:
     rows_per_unit: tuple[float, ...]
     now: Callable[[], float]
     trigger_ms: float = 0.0
+    spared: tuple[bool, ...] = ()
     pause: Callable[[float], None] = sleep
 
     def decided(self) -> Decided:
@@ -57,18 +59,20 @@ class Forward:
         throttle = self._published(batch, before)
         units = units_of(self.checkpoint, batch)
         rates = self.rows_per_unit if len(self.rows_per_unit) == len(units) else (1.0,) * len(units)
-        expected = sum(count * rate for count, rate in zip(units, rates, strict=True))
+        parts = [count * rate for count, rate in zip(units, rates, strict=True)]
+        expected = sum(parts)
+        spared = sum(p for p, keeps in zip(parts, self.spared, strict=True) if keeps) if len(self.spared) == len(parts) else 0.0
         now = self.now()
         waited = self._waited(batch, before, now)
         if throttle.rows_per_s > 0:
             waited = FIRST_MS if before is None else now - before.decided_ms
         decision = decide(
             throttle, round(expected * throttle.counted), waited,
-            Decision() if before is None else before.decision,
+            Decision() if before is None else before.decision, round(spared * throttle.counted_spared),
         )
         if throttle.window_ms:
             throttle = replace(throttle, steps=_steps(throttle, batch, before, decision))
-        return Decided(decision, round(expected), now, throttle, waited)
+        return Decided(decision, round(expected), now, throttle, waited, round(spared))
 
     def _published(self, batch: int, before: Decided | None) -> Throttle:
         """What the controller knows. Whole windows go by what the micro-batch before held, which is known in a moment."""

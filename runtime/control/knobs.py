@@ -14,7 +14,7 @@ from streamq.stdlib.overload.batch_time import Cost, CostModel
 from streamq.stdlib.overload.steps import Step
 
 _NUMBERS = ("latency_ms", "least", "counted", "most_kept")
-_COST = ("fixed", "read", "work", "hold")
+_COST = ("fixed", "read", "work")
 _OPTIONAL = ("share", "fixed_share", "newest", "sifter", "sampled")
 RANKS, STEPS = "ranks", "steps"
 
@@ -37,6 +37,7 @@ def to_numbers(throttle: Throttle) -> dict[str, Any]:
         "latency_ms": throttle.latency_ms, "least": throttle.least, "counted": throttle.counted,
         "most_kept": model.most_kept, "rows_per_s": throttle.rows_per_s, "coverage": throttle.coverage,
         "late": throttle.late, "headroom": throttle.headroom, "held": throttle.held, "holding": throttle.holding,
+        "counted_spared": throttle.counted_spared,
     }
     for name in _OPTIONAL:
         if (value := getattr(throttle, name)) is not None:
@@ -50,7 +51,7 @@ def to_numbers(throttle: Throttle) -> dict[str, Any]:
     if throttle.ranks:
         found[RANKS] = list(throttle.ranks)
     cost = model.cost
-    return found if cost is None else found | {name: getattr(cost, name) for name in _COST}
+    return found if cost is None else found | {name: getattr(cost, name) for name in (*_COST, "hold")}
 
 
 def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
@@ -60,12 +61,15 @@ def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
     given = [found[name] for name in _COST if name in found]
     if len(given) not in (0, len(_COST)):
         return None
+    if given:
+        given.append(found.get("hold", 0.0))
     numbers = [found[name] for name in _NUMBERS]
     rate = found.get("rows_per_s", 0.0)
     share, fixed, newest, sifter, sampled = (found.get(name) for name in _OPTIONAL)
     coverage, late = found.get("coverage", 1.0), found.get("late", 0.0)
     needed, held, holding = (found.get(name, 0.0) for name in ("needed", "held", "holding"))
-    if min(*numbers, *given, rate, share or 0.0, fixed or 0.0, coverage, late, needed, held, holding) < 0:
+    spared = found.get("counted_spared", 1.0)
+    if min(*numbers, *given, rate, share or 0.0, fixed or 0.0, coverage, late, needed, held, holding, spared) < 0:
         return None
     if max(found["least"], share or 0.0, fixed or 0.0, coverage, needed) > 1:
         return None
@@ -79,7 +83,7 @@ def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
         found["latency_ms"], model, found["least"], found["counted"], rate, share, coverage, int(late), fixed,
         tuple(found.get(RANKS, ())), newest, headroom, int(found.get("window_ms", 0)),
         int(found.get("late_ms", 0)), steps, int(found.get("seen", -1)), None if sifter is None else int(sifter),
-        needed, sampled, int(held), holding,
+        needed, sampled, int(held), holding, spared,
     )
 
 

@@ -15,13 +15,14 @@ class Looked:
     """``ranks``: of a few rows, chosen by their hash; ``newest``: the latest event time, in microseconds since 1970.
 
     ``error``: the relative error of estimates that nine results in ten stay below; None where no result came. ``rows``: the
-    attributes that a sifter goes by, of rows chosen in the same way.
+    attributes that a sifter goes by, of rows chosen in the same way. ``spared``: rows of streams of which none goes.
     """
 
     ranks: tuple[float, ...] = ()
     newest: int | None = None
     error: float | None = None
     rows: Sampled = ()
+    spared: int = 0
 
 
 NOTHING = Looked()

@@ -87,7 +87,8 @@ class Throttle:
     ``sifter``: the version of the sifter that rows go by (``runtime/control/sifting.py``); None as long as there is none.
     ``needed``: the share of the rows that the query wants which the sifter keeps for it; ``sampled``: the largest share
     of all rows that is looked at for it. ``held``: rows of state after the last micro-batch; ``holding``: how many there
-    are in the long run if one row is kept each millisecond.
+    are in the long run if one row is kept each millisecond. ``counted_spared``: as ``counted``, of streams of which no
+    row goes.
     """
 
     latency_ms: float
@@ -111,6 +112,7 @@ class Throttle:
     sampled: float | None = None
     held: int = 0
     holding: float = 0.0
+    counted_spared: float = 1.0
 
     def aged(self, age_ms: float, decision: Decision) -> Throttle:
         """With more planned where the oldest row of a micro-batch was young enough, else with less.
@@ -151,23 +153,25 @@ class Decision:
     steady: int = 0
 
 
-def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision) -> Decision:
+def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision, spared: int = 0) -> Decision:
     """The share of ``arrived`` rows to keep, after the decision ``before``.
 
     ``waited_ms``: how long ago the micro-batch before this one began, which the oldest of the rows have waited.
+    ``spared``: as many of the rows are of streams of which none goes; the share is that of the others.
     """
-    if arrived <= 0:
+    if arrived <= spared:
         return before
     if throttle.fixed_share is not None:
         return Decision(throttle.fixed_share)
     if throttle.rows_per_s > 0:
         share = throttle.rows_per_s * max(waited_ms, 1.0) / 1000 / arrived
         return Decision(min(1.0, share), arrived / max(waited_ms, 1.0))
+    stays = spared / arrived
     rate = _smoothed(before.rate, arrived / max(waited_ms, 1.0))
     steady = before.steady + 1 if _same_rate(before.rate, rate) else 0
     cost = throttle.model.cost
     if cost is None:
-        return Decision(_within(PROBE_ROWS / arrived, throttle.least), rate, steady=steady)
+        return Decision(_within(_of_others(PROBE_ROWS / arrived, stays), throttle.least), rate, steady=steady)
     planned = throttle.headroom * throttle.latency_ms
     # Micro-batches of very different sizes are a guess, so they are approached step by step.
     wanted = rate * planned / 2
@@ -178,15 +182,21 @@ def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision)
     most = GROWTH * max(throttle.model.most_kept, PROBE_ROWS)
     left = max(LIMIT * throttle.latency_ms - waited_ms, planned / 4)
     burst = before.keep == 1 and cost.time(arrived, arrived, throttle.held) <= left
-    usual_keep = 1.0 if burst else min(1.0, usual_budget / usual)
+    usual_keep = 1.0 if burst else min(1.0, _of_others(usual_budget / usual, stays))
     if throttle.share is not None:
         usual_keep = throttle.share
     elif steady > 0 and max(before.usual, usual_keep) < 1:
         usual_keep = _followed(before.usual, usual_keep, steady >= SETTLED, UNSURE if usual == wanted else SLOWLY)
-    keep = min(usual_keep, cost.budget(arrived, left, throttle.held) / arrived, most / arrived)
-    kept = _within(keep, throttle.least)
-    reachable = kept > throttle.least or cost.time(usual, kept * usual, holding * kept * usual) <= planned / 2
+    fits = min(cost.budget(arrived, left, throttle.held), most) / arrived
+    kept = _within(min(usual_keep, _of_others(fits, stays)), throttle.least)
+    whole = (stays + (1 - stays) * kept) * usual
+    reachable = kept > throttle.least or cost.time(usual, whole, holding * whole) <= planned / 2
     return Decision(kept, rate, reachable, usual_keep, steady)
+
+
+def _of_others(share: float, stays: float) -> float:
+    """The share of the other rows that is kept where ``share`` of all may be, and ``stays`` of all is in any case."""
+    return max(0.0, share - stays) / (1 - stays)
 
 
 def _same_rate(before: float, now: float) -> bool:

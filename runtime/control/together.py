@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streamq.runtime.control.controller import Controller, milliseconds
+from streamq.runtime.control.controller import Controller
 from streamq.runtime.control.level import Claim, level_shares
 from streamq.runtime.control.throttle import LEAST_KEEP
 from streamq.runtime.metrics import QuerySample
@@ -87,5 +87,5 @@ def _claim(controller: Controller, weight: float) -> Claim | None:
         return None
     arrived = sum(s.rows_in for s in recent)
     return Claim(
-        arrived / milliseconds(recent), arrived, sum(s.kept for s in recent), controller.throttle.latency_ms, weight
+        arrived / controller.recent_ms, arrived, sum(s.kept for s in recent), controller.throttle.latency_ms, weight
     )

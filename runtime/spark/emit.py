@@ -173,6 +173,7 @@ def _create_control(control: ControlRelation, query: PhysicalQuery, context: Emi
         reader = reader.options(
             throttle=json.dumps(to_numbers(first_throttle(control.goal))), checkpoint=str(folder),
             rows_per_unit=json.dumps(units), trigger_ms=str(context.trigger_ms),
+            spared=json.dumps([s.stream in control.spared for s in scans_of(query)]),
         )
     elif folder is not None:
         reader = reader.option("path", str(folder / "control.json"))

@@ -89,8 +89,8 @@ def _intake(report: Progress) -> tuple[int, int, int]:
 
     A scan of text counts what is ``malformed``, or what is ``well_formed`` where it is all that the query reads. A
     shedder, which stands above it, counts what ``arrived`` there and was ``kept``, or the latter alone where it stands
-    over all that the query reads. A query sheds on all of its streams or on none. What arrived is Spark's own number
-    of input rows, where no shedder says it.
+    over all that the query reads; of a stream that is ``spared`` all rows are. A query that sheds has one of these on
+    each of its streams. What arrived is Spark's own number of input rows, where no shedder says it.
     """
     observed = (report.get("observedMetrics") or {}).values()
     closing = sum(int(m[CLOSING_METRIC]) for m in observed if m.get(CLOSING_METRIC) is not None)
@@ -100,10 +100,10 @@ def _intake(report: Progress) -> tuple[int, int, int]:
     if good is not None:
         arrived = max(arrived, good)
         malformed = arrived - good
-    shedders = [m for m in observed if m.get("kept") is not None]
+    shedders = [m for m in observed if m.get("kept") is not None or m.get("spared") is not None]
     if not shedders:
         return arrived, 0, malformed
-    kept = sum(int(m["kept"]) for m in shedders)
+    kept = sum(int(m.get("kept") or m.get("spared") or 0) for m in shedders)
     passed = [int(m["arrived"]) for m in shedders if m.get("arrived") is not None]
     arrived = sum(passed) + malformed if passed else max(arrived, kept + malformed)
     return arrived, arrived - malformed - kept, malformed
@@ -116,7 +116,8 @@ def looked_of(report: Progress) -> Looked:
     times = [int(m["newest"]) for m in observed if m.get("newest") is not None]
     errors = [float(m["error"]) for m in observed if m.get("error") is not None]
     rows = tuple(dict(row) for m in observed for row in m.get("sample_of_rows") or ())
-    return Looked(ranks, max(times, default=None), max(errors, default=None), rows)
+    spared = sum(int(m.get("spared") or 0) for m in observed)
+    return Looked(ranks, max(times, default=None), max(errors, default=None), rows, spared)
 
 
 def clamped(rank: Any) -> float:

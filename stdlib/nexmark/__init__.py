@@ -14,7 +14,6 @@ from streamq.stdlib.nexmark.schema import (
     BID,
     EVENT_TABLE,
     EVENT_TYPE,
-    GROUP,
     KINDS,
     PERSON,
     TABLES,
@@ -23,6 +22,7 @@ from streamq.stdlib.nexmark.schema import (
     Kind,
 )
 from streamq.stdlib.nexmark.text import Coded, Joined, Pool
+from streamq.stdlib.row_units import GROUP
 
 __all__ = [
     "AUCTION",

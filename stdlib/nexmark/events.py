@@ -21,8 +21,9 @@ from streamq.stdlib.nexmark.ids import (
     last_person,
 )
 from streamq.stdlib.nexmark.schedule import micros_of
-from streamq.stdlib.nexmark.schema import AUCTION, BID, GROUP, PERSON, TIME, Kind
+from streamq.stdlib.nexmark.schema import AUCTION, BID, PERSON, TIME, Kind
 from streamq.stdlib.nexmark.text import COLD_CHANNELS, HOT_CHANNELS, Coded, Joined, Pool, pools_of
+from streamq.stdlib.row_units import GROUP
 
 Column = Integers | Coded | Joined
 

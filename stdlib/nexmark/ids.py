@@ -9,7 +9,8 @@ import numpy as np
 
 from streamq.stdlib.nexmark.config import NexmarkConfig
 from streamq.stdlib.nexmark.draws import Bits, Integers, below
-from streamq.stdlib.nexmark.schema import AUCTION, GROUP, PERSON
+from streamq.stdlib.nexmark.schema import AUCTION, PERSON
+from streamq.stdlib.row_units import GROUP
 
 FIRST_PERSON_ID = 1000
 FIRST_AUCTION_ID = 1000

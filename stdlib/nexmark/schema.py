@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamq.stdlib.nexmark.draws import Integers
+from streamq.stdlib.row_units import GROUP, SHARES
 
-GROUP = 50
 TIME = "dateTime"
 """The event-time column of every table."""
 
@@ -43,9 +43,9 @@ class Kind:
         return (position >= self.first) & (position < self.first + self.share)
 
 
-PERSON = Kind("person", 0, 1)
-AUCTION = Kind("auction", 1, 3)
-BID = Kind("bid", 4, 46)
+PERSON = Kind("person", 0, SHARES["person"])
+AUCTION = Kind("auction", 1, SHARES["auction"])
+BID = Kind("bid", 4, SHARES["bid"])
 KINDS = (PERSON, AUCTION, BID)
 
 TABLES: dict[str, tuple[tuple[str, str], ...]] = {

@@ -241,7 +241,8 @@ def _fitted(batches: Sequence[BatchTime], before: Cost, strength: float = BELIEF
     prior *= (expected @ weights) / max(float(expected @ expected), 1e-300)
     # A cost that was 0 may become a hundredth of a micro-batch; that of the state more, as it is not there at first.
     parts = np.array((0.01, 0.01, 0.01, FIRST_HOLD_SHARE))
-    scale = np.maximum(prior, parts * times[-1] / np.maximum(sizes[-1], 1.0))
+    usual = np.where(sizes[-1] > 0, sizes[-1], sizes.max(axis=0))
+    scale = np.maximum(prior, parts * times[-1] / np.maximum(usual, 1.0))
     belief = np.sqrt(strength)
     # In units of ``scale``, so that the columns are alike.
     matrix = np.vstack((sizes * scale * (weights / times)[:, None], belief * np.eye(len(prior))))

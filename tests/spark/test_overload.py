@@ -292,3 +292,39 @@ def test_measures_of_changes_and_of_joins(spark: SparkSession, folder: Path) -> 
     assert len(found) == GROUPS
     for row in found:
         assert (row["n"], row["kept"], row["lost"]) == (5, 5 * 10, 0)
+
+
+def joined(spark: SparkSession, folder: Path, query: str, checkpoint: Path) -> RunReport:
+    """A query over the stream ``s`` and the same rows as ``r``."""
+    streams = "".join(
+        f"""CREATE STREAM {name} (n BIGINT, g BIGINT, x DOUBLE, ts TIMESTAMP, WATERMARK FOR ts AS ts)
+        WITH (connector = 'file', format = 'parquet', path = 'ended', max_files_per_trigger = 1);""" for name in "sr"
+    )
+    text = f"{streams} CREATE SINK kept WITH (connector = 'memory'); CREATE QUERY q INTO kept AS {query};"
+    result = compile_program(text, CompileOptions(base_dir=str(folder)))
+    assert result.ok, result.diagnostics
+    report = run_plan(result.require(), RunOptions(once=True, checkpoint=checkpoint), session=spark)
+    assert not report.failed, report.diagnostics
+    return report
+
+
+def test_of_an_outer_join_no_row_seems_to_have_no_counterpart(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    """Each row has one. Of ``s`` rows go, of ``r`` none; each pair stands for as many as its row of ``s``."""
+    query = (
+        "SELECT COUNT(*) AS pairs, COUNT(r.n) AS partners, KEPT() AS kept, COMPLETENESS() AS part "
+        "FROM s [TUMBLE 1 MINUTE] LEFT JOIN r [TUMBLE 1 MINUTE] ON s.n = r.n "
+        "QOS LATENCY 1 MILLISECOND COMPLETENESS >= 0.25 RECOVER ESTIMATE"
+    )
+    report = joined(spark, folder, query, tmp_path)
+    found = totals(report)
+    rows = FILES * ROWS
+    assert found.rows_in == 2 * (rows + 1)
+    assert found.shed == found.rows_in - found.kept
+    of_s = found.kept - (rows + 1)
+    assert abs(of_s - rows / 4) < 4 * (rows * 0.25 * 0.75) ** 0.5
+    (row,) = report.rows("q")
+    assert row["pairs"] == row["partners"]
+    assert row["pairs_lo"] < rows < row["pairs_hi"]
+    assert row["pairs_hi"] - row["pairs_lo"] < 0.05 * rows
+    assert row["part"] == pytest.approx(0.25)
+    assert abs(row["kept"] - of_s) <= 1

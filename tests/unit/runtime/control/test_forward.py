@@ -12,7 +12,7 @@ import pytest
 from streamq.runtime.control.controller import Controller
 from streamq.runtime.control.decisions import DecisionLog
 from streamq.runtime.control.forward import DECISIONS, IDLE_MS, KNOBS, MOST_PAUSES, Forward
-from streamq.runtime.control.knobs import publish
+from streamq.runtime.control.knobs import publish, published
 from streamq.runtime.control.offsets import Files, Numbers, latest_batch, span_of, units_of
 from streamq.runtime.control.throttle import PROBE_ROWS, Throttle
 from streamq.runtime.metrics import QuerySample
@@ -221,3 +221,34 @@ def test_a_controller_goes_on_from_what_was_published(tmp_path: Path) -> None:
     controller.after(QuerySample("q", 4, 0.0, rows_in=100_000, kept=100_000, batch_ms=600))
     assert controller.throttle.model.batches[-1].kept == 100_000
     assert json.loads((tmp_path / KNOBS).read_text())["latency_ms"] == 2000
+
+
+def test_streams_that_are_spared_keep_all_rows_and_count(tmp_path: Path) -> None:
+    """450,000 rows come, of which 10,000 are of a stream that loses none; of its files each byte gives half a row."""
+    plan_batch(tmp_path, 0, {"n": 0}, {"n": 0})
+    plan_batch(tmp_path, 1, {"n": 440_000}, {"n": 20_000})
+    throttle = replace(Throttle(2000.0, MODEL), counted=450 / 460, counted_spared=0.5)
+    whole = Forward(tmp_path, throttle, (1.0, 1.0), lambda: 0.0).decided()
+    (tmp_path / DECISIONS / "1").unlink()
+    part = Forward(tmp_path, throttle, (1.0, 1.0), lambda: 0.0, spared=(False, True)).decided()
+    assert (part.arrived, part.spared, whole.spared) == (460_000, 20_000, 0)
+    assert 0 < part.decision.keep < 1
+    assert part.decision.keep * 440_000 + 10_000 == pytest.approx(whole.decision.keep * 450_000)
+    assert DecisionLog(tmp_path / DECISIONS).find(1) == part
+
+
+def test_numbers_of_an_older_version_are_read_on(tmp_path: Path) -> None:
+    """They have no cost of the state, and no count of micro-batches at one rate."""
+    plan_batch(tmp_path, 0, {"n": 0})
+    plan_batch(tmp_path, 1, {"n": 400_000})
+    publish(tmp_path / KNOBS, Throttle(2000.0, MODEL))
+    made = Forward(tmp_path, Throttle(2000.0), (1.0,), lambda: 0.0).decided()
+    for file in (tmp_path / KNOBS, tmp_path / DECISIONS / "1"):
+        numbers = json.loads(file.read_text())
+        for name in ("hold", "held", "holding", "steady", "spared", "counted_spared"):
+            numbers.pop(name, None)
+        file.write_text(json.dumps(numbers))
+    assert DecisionLog(tmp_path / DECISIONS).find(1) == made
+    known = published(tmp_path / KNOBS)
+    assert known is not None
+    assert known.model.cost == COST

@@ -76,6 +76,23 @@ def test_no_rows_decide_nothing() -> None:
     assert decide(Throttle(2000.0, MODEL), 0, 50.0, before) == before
 
 
+def test_rows_that_stay_in_any_case_take_their_part_of_what_fits() -> None:
+    """A quarter of the rows is spared: of the others so much goes that all take as long as before."""
+    share = keep(400_000)
+    found = decide(Throttle(2000.0, MODEL), 400_000, PLANNED, Decision(), spared=100_000).keep
+    assert 100_000 + found * 300_000 == pytest.approx(share * 400_000)
+    assert decide(Throttle(2000.0, MODEL), 100_000, PLANNED, Decision(), spared=90_000).keep == 1.0
+
+
+def test_where_rows_that_stay_take_too_long_next_to_none_of_the_others_is_kept() -> None:
+    found = decide(Throttle(2000.0, MODEL), 1_000_000, PLANNED, Decision(), spared=900_000)
+    assert (found.keep, found.reachable) == (LEAST_KEEP, False)
+    probe = decide(Throttle(2000.0), 40_000, 0.0, Decision(), spared=20_000)
+    assert probe.keep == LEAST_KEEP
+    before = Decision(0.5, 10.0)
+    assert decide(Throttle(2000.0, MODEL), 500, PLANNED, before, spared=500) == before
+
+
 def test_noise_in_the_rate_moves_the_share_slowly_and_a_new_rate_at_once() -> None:
     before = decide(Throttle(2000.0, MODEL), 300_000, PLANNED, Decision())
     noisy = decide(Throttle(2000.0, MODEL), 330_000, PLANNED, before)
