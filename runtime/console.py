@@ -307,6 +307,11 @@ def summary_text(report: RunReport) -> Text:
         if t.watermark:
             facts.append(f"watermark {short_time(t.watermark)}")
         lines.append(Text(f"  {', '.join(facts)}"))
+    for one in report.sifted:
+        lines.append(Text(
+            f"sifter on {one.stream} ({', '.join(one.attributes)}): kept {one.keep:.1%} of the rows (expected "
+            f"{one.expected_keep:.1%}), quality of all answers {one.quality:.1%} (expected {one.expected_quality:.1%})"
+        ))
     return Text("\n").join(lines)
 
 

@@ -108,12 +108,44 @@ class ResultRows:
 
 
 @dataclass(frozen=True, slots=True)
+class SiftedQuery:
+    """The share of the rows it wants that a query was to get, and got, 0 to 1."""
+
+    name: str
+    expected: float
+    got: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """What was expected of a sifter, and what it did, over a run: shares 0 to 1.
+
+    ``expected_keep``, ``keep``: of all rows; ``expected_quality``, ``quality``: of all answers together, as the weights and
+    slopes of the queries have it, if all kept what the query ``seen_by`` did, whose rows are looked at. What was got is
+    estimated from those. ``built``: how often it was built.
+    """
+
+    stream: str
+    attributes: tuple[str, ...]
+    seen_by: str
+    built: int
+    expected_keep: float
+    keep: float
+    expected_quality: float
+    quality: float
+    queries: tuple[SiftedQuery, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class RunReport:
     """How a run ended: ``finished``, ``duration``, ``limit``, ``signal`` or ``failed``.
 
     ``seconds`` counts from the start of the queries, without the start of Spark. ``memory`` holds
     the rows of memory sinks by query, batch after batch. ``unfinished``: the queries that had to be
-    stopped, as they had not ended by themselves.
+    stopped, as they had not ended by themselves. ``sifted``: of each sifter.
     """
 
     ended_by: str
@@ -122,6 +154,7 @@ class RunReport:
     diagnostics: tuple[Diagnostic, ...] = ()
     memory: Mapping[str, tuple[ResultRows, ...]] = field(default_factory=dict)
     unfinished: tuple[str, ...] = ()
+    sifted: tuple[Sifted, ...] = ()
 
     @property
     def failed(self) -> bool:

@@ -15,17 +15,20 @@ import numpy as np
 
 from streamq.compiler.ir.goals import Sift
 from streamq.runtime.control.controller import Controller
-from streamq.runtime.control.decisions import KEPT_FILES, Decided
+from streamq.runtime.control.decisions import KEPT_FILES, Decided, DecisionLog
+from streamq.runtime.control.forward import DECISIONS
 from streamq.runtime.control.knobs import replace_file
 from streamq.runtime.control.looked import Sampled
 from streamq.runtime.control.together import Together
-from streamq.runtime.metrics import QuerySample
+from streamq.runtime.metrics import QuerySample, Sifted, SiftedQuery
 from streamq.stdlib.overload.ranks import SAMPLE_ROWS
+from streamq.stdlib.sifters.achieved import NONE, Achieved, after
 from streamq.stdlib.sifters.adapting import Adapting
 from streamq.stdlib.sifters.axes import Axis, Column, WordAxis
-from streamq.stdlib.sifters.boxes import LEAST
-from streamq.stdlib.sifters.compact import Compact, Wish, from_json
+from streamq.stdlib.sifters.boxes import LEAST, Floats
+from streamq.stdlib.sifters.compact import Compact, Wish, from_json, on_axes
 from streamq.stdlib.sifters.counting import UNITS
+from streamq.stdlib.sifters.queries import Queries
 
 FOLDER = "sifters"
 
@@ -58,6 +61,11 @@ def looked_at(decided: Decided, most: float) -> float:
     return min(most, SAMPLE_ROWS / max(1.0, decided.arrived * decided.throttle.counted))
 
 
+def drop_of(sifter: Compact, decided: Decided) -> Floats:
+    """The threshold of each region in a micro-batch: rows that are looked at stay."""
+    return np.minimum(sifter.drop(decided.decision.keep), 1.0 - looked_at(decided, sifter.sampled))
+
+
 def kept_of_cells(sifter: Compact, keep: float, sampled: float) -> list[int]:
     """How many of the hashes each cell keeps, so that the share ``keep`` of rows stays, and all that are looked at."""
     kept = np.maximum(UNITS - sifter.cells(sifter.drop(keep)), round(sampled * UNITS))
@@ -70,6 +78,8 @@ class Group:
     """The queries that share a sifter. ``leader``: whose rows are looked at; those of the others are the same.
 
     ``together``: those that have a goal for the age of results; they share a machine, and what they keep of all rows.
+    ``achieved``: what they got by what the leader kept; ``placed``: they on the axes of the sifter that told that last;
+    ``built``: how often one was built.
     """
 
     adapting: Adapting
@@ -78,6 +88,21 @@ class Group:
     wishes: list[Wish] = field(default_factory=list)
     leader: str = ""
     together: Together = field(default_factory=lambda: Together(same=True))
+    achieved: Achieved = NONE
+    placed: tuple[Compact, Queries] | None = None
+    built: int = 0
+
+    def told(self) -> Sifted:
+        """What was expected of the sifter, and what it did."""
+        found = self.achieved
+        return Sifted(
+            self.sift.stream, self.sift.attributes, self.leader, self.built,
+            found.expected_kept / found.rows, found.kept / found.rows, found.expected_quality, found.quality,
+            tuple(
+                SiftedQuery(name, float(expected), float(got)) for name, expected, got
+                in zip(self.members, found.expected_completeness, found.completeness, strict=True)
+            ),
+        )
 
 
 @dataclass(slots=True)
@@ -113,12 +138,37 @@ class Sifters:
             group.together.after(sample)
         if sample.query != group.leader or not rows:
             return
-        group.adapting.after(columns_of(rows, group))
+        columns = columns_of(rows, group)
+        self._compare(group, sample, columns)
+        group.built += group.adapting.after(columns)
         current = group.adapting.current
         # Also to a query that has begun anew, or that could not take it before.
         for controller in group.members.values():
             if current is not None and controller.throttle.sifter != current.version:
                 _hand_over(controller, current)
+
+
+    def told(self) -> tuple[Sifted, ...]:
+        """Of each sifter by which rows went."""
+        return tuple(group.told() for group in self.groups.values() if group.achieved.rows > 0)
+
+    def _compare(self, group: Group, sample: QuerySample, columns: Sequence[Column]) -> None:
+        """What the queries get of the leader's micro-batch, by the sifter that it went by."""
+        controller, current = group.members[group.leader], group.adapting.current
+        decided = DecisionLog(controller.checkpoint / DECISIONS).find(sample.batch)
+        if decided is None or decided.throttle.sifter is None:
+            return
+        version = decided.throttle.sifter
+        if group.placed is None or group.placed[0].version != version:
+            known = current is not None and current.version == version
+            sifter = current if known else stored(controller.checkpoint, version)
+            if sifter is None or len(sifter.axes) != len(columns):
+                return
+            group.placed = sifter, on_axes(sifter.axes, group.wishes)
+        sifter, queries = group.placed
+        group.achieved = after(
+            group.achieved, sifter, queries, columns, drop_of(sifter, decided), sample.kept + sample.shed, sample.kept
+        )
 
 
 def columns_of(rows: Sampled, group: Group) -> Sequence[Column]:

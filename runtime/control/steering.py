@@ -13,7 +13,7 @@ from streamq.runtime.control.looked import NOTHING, Looked
 from streamq.runtime.control.sifting import Sifters
 from streamq.runtime.control.throttle import LEAST_KEEP, first_throttle
 from streamq.runtime.control.together import Together
-from streamq.runtime.metrics import QuerySample
+from streamq.runtime.metrics import QuerySample, Sifted
 
 
 @dataclass(slots=True)
@@ -44,6 +44,10 @@ class Steering:
             self._sifters.join(query, controller, sift)
         if goal.fair_ms is not None:
             self._fair.join(query, controller, goal.weight)
+
+    def sifted(self) -> tuple[Sifted, ...]:
+        """What was expected of each sifter, and what it did."""
+        return self._sifters.told()
 
     def after(self, sample: QuerySample, looked: Looked = NOTHING) -> tuple[str, ...]:
         """Takes in a micro-batch; gives what the user should know of, each once."""

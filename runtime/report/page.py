@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from html import escape
 
+from streamq.runtime.metrics import Sifted
 from streamq.runtime.report.chart import Line, chart
 from streamq.runtime.report.record import Point, QueryRecord, RunRecord, completeness
 
@@ -42,7 +43,7 @@ def page(record: RunRecord) -> str:
     return document(
         title,
         f"<h1>{escape(record.program)}</h1>"
-        f"<p>{record.seconds:.1f} seconds, ended by: {escape(record.ended_by)}</p>{_table(record)}{sections}"
+        f"<p>{record.seconds:.1f} seconds, ended by: {escape(record.ended_by)}</p>{_table(record)}{_sifters(record)}{sections}"
         f'<script type="application/json" id="data">{data}</script>',
     )
 
@@ -75,6 +76,25 @@ def _table(record: RunRecord) -> str:
         )
         lines.append(f"<tr>{shown}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def _sifters(record: RunRecord) -> str:
+    """What was expected of each sifter beside what it did, and the same of each of its queries."""
+    parts: list[str] = []
+    for one in record.sifted:
+        lines = [("rows kept", one.expected_keep, one.keep), ("quality of all answers", one.expected_quality, one.quality)]
+        lines += [(f"completeness of {q.name}", q.expected, q.got) for q in one.queries]
+        cells = "".join(f"<tr><td>{escape(name)}</td><td>{e:.1%}</td><td>{a:.1%}</td></tr>" for name, e, a in lines)
+        parts.append(
+            f"<h2>{escape(_sifter_name(one))}</h2><table><thead><tr><th></th><th>expected</th><th>achieved</th></tr></thead>"
+            f"<tbody>{cells}</tbody></table>"
+        )
+    return "".join(parts)
+
+
+def _sifter_name(one: Sifted) -> str:
+    times = f"{one.built} time{'s' if one.built != 1 else ''}"
+    return f"sifter on {one.stream} ({', '.join(one.attributes)}), built {times}; rows of {one.seen_by}"
 
 
 def _section(query: QueryRecord) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport
+from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport, Sifted
 from streamq.runtime.run import SilentListener
 
 VERSION = 1
@@ -74,12 +74,14 @@ class RunRecord:
     ended_by: str
     seconds: float
     queries: tuple[QueryRecord, ...]
+    sifted: tuple[Sifted, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return {
             "version": VERSION, "program": self.program, "ended_by": self.ended_by,
             "seconds": round(self.seconds, 3), "queries": [q.to_dict() for q in self.queries],
+            "sifters": [s.to_dict() for s in self.sifted],
         }
 
 
@@ -105,7 +107,7 @@ class Recorder(SilentListener):
             QueryRecord(t.query, t, _points(self.samples.get(t.query, []), began), goals.get(t.query))
             for t in report.totals
         )
-        return RunRecord(program, report.ended_by, report.seconds, queries)
+        return RunRecord(program, report.ended_by, report.seconds, queries, report.sifted)
 
 
 def _points(samples: list[QuerySample], began: float) -> tuple[Point, ...]:

@@ -12,13 +12,12 @@ from streamq.dsl.records import dataclass
 from streamq.runtime.control.decisions import DecisionLog
 from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import published
-from streamq.runtime.control.sifting import looked_at, stored
+from streamq.runtime.control.sifting import drop_of, stored
 from streamq.runtime.report.chart import short
 from streamq.stdlib.sifters.axes import Axis, WordAxis
 from streamq.stdlib.sifters.boxes import Floats
 from streamq.stdlib.sifters.compact import Compact, Wish, on_axes
 from streamq.stdlib.sifters.queries import completeness
-from streamq.stdlib.sifters.regions import Regions
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 520, 420, 70, 40, 30
 TICKS = 4
@@ -47,8 +46,7 @@ def running(checkpoint: Path, sift: Sift) -> Running | None:
     decided = log.find(max(batches)) if batches else None
     if decided is None:
         return Running(sift, sifter, 1.0, sifter.drop(1.0))
-    keep = decided.decision.keep
-    return Running(sift, sifter, keep, np.minimum(sifter.drop(keep), 1 - looked_at(decided, sifter.sampled)))
+    return Running(sift, sifter, decided.decision.keep, drop_of(sifter, decided))
 
 
 def table(found: Running) -> str:
@@ -56,8 +54,7 @@ def table(found: Running) -> str:
     lo, hi = _bounds(found.sifter)
     names = found.sift.attributes
     own = on_axes(found.sifter.axes, [Wish(found.sift.wanted)])
-    steps = float(found.sifter.axes[0].steps)
-    got = completeness(own, Regions(lo / steps, hi / steps, found.sifter.cuts), found.sifter.share, found.drop)
+    got = completeness(own, found.sifter.regions, found.sifter.share, found.drop)
     lines = [
         f"sifter {found.sifter.version} of {', '.join(names)}: keeps {1 - float(found.sifter.share @ found.drop):.1%} of all "
         f"rows, where {found.keep:.1%} may stay; the query gets {got[0]:.1%} of those that it wants; quality of all queries "
@@ -107,8 +104,8 @@ def picture(found: Running) -> str:
 
 def _bounds(sifter: Compact) -> tuple[Floats, Floats]:
     """Of the regions, in steps."""
-    n = len(sifter.axes)
-    return sifter.cuts.bounds(np.zeros(n), np.array([float(a.steps) for a in sifter.axes]))
+    regions, steps = sifter.regions, float(sifter.axes[0].steps)
+    return regions.lo * steps, regions.hi * steps
 
 
 def _place(first: float, second: float, steps: int) -> tuple[float, float]:

@@ -218,7 +218,7 @@ def run_plan(
         return RunReport(
             "failed" if run.diagnostics else ended_by, time.monotonic() - began, tuple(one.totals for one in run.running),
             tuple(run.diagnostics), {name: tuple(rows) for name, rows in run.memory.items()},
-            tuple(one.plan.name for one in run.running if not one.done),
+            tuple(one.plan.name for one in run.running if not one.done), run.steering.sifted(),
         )
 
 

@@ -22,7 +22,7 @@ from streamq.stdlib.sifters.hits import hits
 from streamq.stdlib.sifters.plans import Plan
 from streamq.stdlib.sifters.predicates import Predicate
 from streamq.stdlib.sifters.queries import Queries, Wanted, queries_of
-from streamq.stdlib.sifters.regions import Cuts
+from streamq.stdlib.sifters.regions import Cuts, Regions
 from streamq.stdlib.sifters.sifter import drop_for, sifter
 
 Columns = Sequence[Column]
@@ -60,6 +60,13 @@ class Compact:
     def regions_of_cells(self) -> Ints:
         grid = np.indices([a.steps for a in self.axes]).reshape(len(self.axes), -1).T
         return self.cuts.find(grid.astype(np.float64) + 0.5)
+
+    @property
+    def regions(self) -> Regions:
+        """In the domain 0 to 1."""
+        lo, hi = self.cuts.bounds(np.zeros(len(self.axes)), np.array([float(a.steps) for a in self.axes]))
+        steps = float(self.axes[0].steps)
+        return Regions(lo / steps, hi / steps, self.cuts)
 
     def find(self, columns: Columns) -> Ints:
         """The region of each row."""

@@ -11,13 +11,13 @@ import pytest
 
 from streamq.compiler.ir.goals import Goal, Sift
 from streamq.dsl.records import replace
-from streamq.runtime.control.decisions import Decided
-from streamq.runtime.control.forward import KNOBS
+from streamq.runtime.control.decisions import Decided, DecisionLog
+from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import published
 from streamq.runtime.control.looked import Looked, Sampled
 from streamq.runtime.control.sifting import FOLDER, kept_of_cells, stored
 from streamq.runtime.control.steering import Steering
-from streamq.runtime.control.throttle import Decision, first_throttle
+from streamq.runtime.control.throttle import Decision, Throttle, first_throttle
 from streamq.runtime.metrics import QuerySample
 from streamq.runtime.spark.control_source import HASH_STEPS, row_of
 from streamq.stdlib.sifters.plans import Plan
@@ -47,6 +47,12 @@ def run(folder: Path, sifts: dict[str, Sift], goal: Goal = HALF) -> Steering:
         (folder / name).mkdir(exist_ok=True)
         steering.add(name, goal, folder / name, sift)
     return steering
+
+
+def throttle_of(folder: Path) -> Throttle:
+    """What is in force for a query now."""
+    found = published(folder / KNOBS)
+    return first_throttle(HALF) if found is None else found
 
 
 def test_all_queries_of_a_sifter_get_the_same_one(tmp_path: Path) -> None:
@@ -177,3 +183,31 @@ def test_queries_with_a_goal_keep_one_share_together(tmp_path: Path) -> None:
     assert shares[1] is not None
     assert shares[0].share == shares[1].share is not None
     assert shares[0].share < 0.5  # the slower one was too old
+
+
+def test_what_was_expected_of_a_sifter_stands_beside_what_it_did(tmp_path: Path) -> None:
+    """As long as rows lie as they did; once all of them are dear, one query gets less and all lie in few regions."""
+    random = np.random.default_rng(2)
+    steering = run(tmp_path, {"dear": DEAR, "cars": CARS})
+    assert steering.sifted() == ()
+
+    def batches(first: int, last: int, least: float) -> None:
+        for batch in range(first, last):
+            made = Decided(Decision(0.1), 10_000, 0.0, throttle_of(tmp_path / "dear"))
+            DecisionLog(tmp_path / "dear" / DECISIONS).decide(batch, lambda _, made=made: made)
+            one = QuerySample("dear", batch, 100.0 + batch, 10_000, 1_000, 9_000, batch_ms=500, result_age_ms=1_000)
+            found = tuple(r | {"a0": max(float(r.get("a0", 0)), least)} for r in rows(random)) if least else rows(random)
+            steering.after(one, Looked(rows=found))
+
+    batches(0, 20, 0.0)
+    (told,) = steering.sifted()
+    assert (told.stream, told.attributes) == ("s", ("price", "kind"))
+    assert told.keep == pytest.approx(0.1)
+    # The first sifters knew a few hundred rows; 16 regions do not meet the bounds of both queries.
+    assert told.expected_keep == pytest.approx(0.1, abs=0.06)
+    assert told.quality == pytest.approx(told.expected_quality, abs=0.05)
+    assert [q.name for q in told.queries] == ["dear", "cars"]
+    batches(20, 24, 901.0)
+    (moved,) = steering.sifted()
+    assert moved.queries[0].got < told.queries[0].got
+    assert moved.quality < moved.expected_quality
