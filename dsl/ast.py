@@ -499,12 +499,13 @@ class ShedByUtility(ShedMethod):
 
 @dataclass(frozen=True, slots=True)
 class ShedSifter(ShedMethod):
-    """``partition`` is QDPART, UNIFORM, DATA or QUERY; ``sample`` is a fraction."""
+    """``partition`` is QDPART, UNIFORM, DATA or QUERY; ``sample`` is a fraction; ``drop`` is HASH or COUNTER."""
 
     attributes: tuple[Name, ...]
     regions: int | None = None
     partition: str | None = None
     sample: float | None = None
+    drop: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

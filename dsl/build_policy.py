@@ -130,6 +130,7 @@ def shed_sifter(
         regions=given.get("REGIONS"),
         partition=given.get("PARTITION"),
         sample=given.get("SAMPLE"),
+        drop=given.get("DROP"),
         span=span,
     )
 
@@ -218,6 +219,7 @@ def every_column(_b: Build, _span: Span) -> tuple[ast.Name, ...]:
 
 POLICY_ACTIONS: dict[str, Callable[..., Any]] = {
     "basic_window": _setting("BASIC WINDOW"),
+    "drop_kind": keyword,
     "every_column": every_column,
     "goal_capacity": goal_capacity,
     "goal_percent": goal_percent,
@@ -251,6 +253,7 @@ POLICY_ACTIONS: dict[str, Callable[..., Any]] = {
     "shed_random": shed_random,
     "shed_sifter": shed_sifter,
     "shed_windows": shed_windows,
+    "sifter_drop": _setting("DROP"),
     "sifter_partition": _setting("PARTITION"),
     "stream_policies": policies,
     "synopsis_cycle": _setting("CYCLE"),

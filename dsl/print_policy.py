@@ -79,6 +79,7 @@ def _shed_method(method: ast.ShedMethod, docs: Docs) -> Doc | None:
                 None if method.regions is None else f"REGIONS {method.regions}",
                 None if method.partition is None else f"PARTITION {method.partition}",
                 _sample(method.sample),
+                None if method.drop is None else f"DROP {method.drop}",
             )
         case ast.ShedFair(window=window):
             return words("FAIR", None if window is None else f"WINDOW {duration_text(window)}")

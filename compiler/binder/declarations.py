@@ -9,7 +9,7 @@ from streamq.compiler.binder.context import RESERVED_PREFIX, BindContext, is_unk
 from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.outputs import csv_holds
 from streamq.compiler.binder.policy import check_source_policies
-from streamq.compiler.binder.policy_columns import Readable, check_policy_columns
+from streamq.compiler.binder.policy_columns import check_policy_columns, readable_of
 from streamq.compiler.binder.relations import reject_aggregates
 from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.binder.windows import MAX_MS
@@ -71,7 +71,7 @@ def declare_source(
     catalog.sources[node.name.text.casefold()] = Source(decl, plan)
     if isinstance(node, ast.CreateStream):
         check_source_policies(node.policies, context)
-        readable = Readable(decl.name, plan.schema, plan.event_time)
+        readable = readable_of(decl, plan)
         check_policy_columns(node.policies, (readable,), context, catalog.functions)
 
 

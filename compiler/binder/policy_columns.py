@@ -10,20 +10,28 @@ from streamq.compiler.binder.relations import reject_aggregates
 from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.ir.expr import Expr, Quality, walk
 from streamq.compiler.ir.goals import has_all
-from streamq.compiler.ir.logical import Field, FunctionDecl
+from streamq.compiler.ir.logical import Field, FunctionDecl, Logical, SourceDecl
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Diagnostic, did_you_mean
 from streamq.dsl.records import dataclass
 from streamq.dsl.types import STRING, Chars, holds_map, is_numeric, with_article
+from streamq.stdlib.connectors import tells_rows_apart
 
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """A stream that a query reads, with all its columns."""
+    """A stream that a query reads, with all its columns. ``numbered``: its source tells its rows apart by their place."""
 
     name: str
     fields: tuple[Field, ...]
     event_time: str | None = None
+    numbered: bool = False
+
+
+def readable_of(decl: SourceDecl, plan: Logical) -> Readable:
+    """A stream with the columns that its declaration computes."""
+    numbered = tells_rows_apart(decl.connector, dict(decl.options), [f.name for f in decl.fields])
+    return Readable(decl.name, plan.schema, plan.event_time, numbered)
 
 
 def check_policy_columns(
@@ -113,6 +121,11 @@ def _check_sifted(
             help="rows are sifted where they are read: name columns of one stream",
         )
         return
+    if method.drop == "COUNTER" and not stream.numbered:
+        context.error(
+            "SQ0602", f"rows of `{stream.name}` have no numbers by which every so-manieth could go", method.span,
+            help="say DROP HASH; Parquet files and nexmark number their rows",
+        )
     for field in stream.fields:
         name = wanted.get(field.name.casefold())
         if name is not None and not (is_numeric(field.type) or field.type == STRING or isinstance(field.type, Chars)):

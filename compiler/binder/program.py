@@ -9,7 +9,7 @@ from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.declarations import declare_function, declare_sink, declare_source
 from streamq.compiler.binder.outputs import check_output
 from streamq.compiler.binder.policy import check_dropped_sink, check_policies, check_windows
-from streamq.compiler.binder.policy_columns import Readable, check_policy_columns
+from streamq.compiler.binder.policy_columns import Readable, check_policy_columns, readable_of
 from streamq.compiler.binder.query import bind_query, bind_view, default_stream
 from streamq.compiler.binder.relations import Environment, view_plan
 from streamq.compiler.binder.select import bind_block
@@ -154,8 +154,7 @@ def _streams_of(root: lg.Logical, catalog: Catalog) -> tuple[Readable, ...]:
         n.source.name for n in walk(root) if isinstance(n, lg.Scan) and not n.source.is_table
     )
     return tuple(
-        Readable(name, plan.schema, plan.event_time)
-        for name, plan in ((name, catalog.sources[name.casefold()].plan) for name in names)
+        readable_of(source.decl, source.plan) for source in (catalog.sources[name.casefold()] for name in names)
     )
 
 

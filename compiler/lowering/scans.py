@@ -12,7 +12,8 @@ from streamq.dsl.records import replace
 from streamq.dsl.types import BIGINT
 
 CORRUPT = "__corrupt"
-ROW_OF_FILE = "xxhash64(_metadata.file_name, _metadata.file_size, _metadata.row_index)"
+ROW_OF_FILE = "(xxhash64(_metadata.file_name, _metadata.file_size) ^ _metadata.row_index)"
+"""Rows that follow each other have numbers that do, or nearly."""
 """Spark has all of them without looking into a row."""
 
 

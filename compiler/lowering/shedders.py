@@ -126,10 +126,16 @@ def _in_steps(control: ph.ControlRelation) -> bool:
 def _place_of_window(node: lg.Shed) -> str:
     """A number below 2**20 for the window of a row, by which kept windows lie evenly among those that go.
 
+    """
+    return _evenly(f"({_start_of_window(node)} div {node.window_ms}000L)")
+
+
+def _evenly(number: str) -> str:
+    """A number below 2**20 for the place of something, by which what is kept lies evenly among what goes.
+
     Multiples of the golden ratio, without their whole part, are spread as evenly as can be, however many there are.
     """
-    number = f"({_start_of_window(node)} div {node.window_ms}000L)"
-    return f"pmod({number} * {GOLDEN}L, {1 << HASH_BITS}L)"
+    return f"((({number} & {HASH_MASK}L) * {GOLDEN}L) & {HASH_MASK}L)"
 
 
 def _start_of_window(node: lg.Shed) -> str:
@@ -187,8 +193,7 @@ def _sifted(
         step, (*passed, (NUMBERS, read), (sifting.CELL, sifting.cell(sift, read))),
         id=step_id, origin=node.origin,
     )
-    hashed = _hash(node)
-    low = f"({hashed} & {HASH_MASK}L)"
+    low = _evenly(quote(lg.ROW)) if sift.plan.counted else f"({_hash(node)} & {HASH_MASK}L)"
     attributes = ", ".join(
         f"CAST({quote(name)} AS {'STRING' if text else 'DOUBLE'}) AS a{place}"
         for place, (name, text) in enumerate(zip(sift.attributes, sift.text, strict=True))

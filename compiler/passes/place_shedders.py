@@ -246,6 +246,7 @@ def _sift(
         regions=asked.sifter.regions or Plan().regions, method=method or Plan().method,
         fairness=Plan().fairness if fairness is None else fairness.fairness,
         sampled=SAMPLE if asked.sifter.sample is None else asked.sifter.sample,
+        counted=asked.sifter.drop == "COUNTER",
     )
     return Sift(
         stream, tuple(f.name for f in attributes), tuple(not is_numeric(f.type) for f in attributes), plan, 1.0 if weight is None else weight.weight,

@@ -15,7 +15,7 @@ class Plan:
     """``fairness``: how far thresholds of regions that queries want may lie apart, 0 to 1.
 
     ``sampled``: the share of rows that is kept whatever the thresholds are, to learn from. ``lines``: cuts are at so
-    many equal steps of each attribute; None: anywhere.
+    many equal steps of each attribute; None: anywhere. ``counted``: rows go evenly by their number, not by chance.
     """
 
     regions: int = 16
@@ -23,3 +23,4 @@ class Plan:
     fairness: float = 1.0
     sampled: float = 0.0
     lines: int | None = None
+    counted: bool = False

@@ -159,3 +159,22 @@ def test_a_micro_batch_that_is_run_again_is_sifted_in_the_same_way(spark: SparkS
     for name in ("dear", "cars"):
         before, after = ({n for n, *_ in rows_of(report, name)} for report in (first, again))
         assert after == {n for n in before if n >= (FILES - 1) * ROWS} != set()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("drop", "most"), [("COUNTER", 12.0), ("HASH", 400.0)])
+def test_rows_that_go_by_their_number_leave_just_the_share_asked_for(
+    spark: SparkSession, folder: Path, drop: str, most: float
+) -> None:
+    """Of 20,000 rows 30 percent, in each micro-batch; by hashes it is 20,000 times 0.3 but for a deviation of 65 rows."""
+    query = f"CREATE QUERY q INTO kept AS SELECT n FROM s SHED SIFTER ON (kind) REGIONS 1 DROP {drop} BY 70 PERCENT;"
+    report = run(spark, folder, query)
+    found = np.array(sorted(row[0] for row in rows_of(report, "q")))
+    by_file = np.bincount(found // ROWS, minlength=FILES)
+    off = np.abs(by_file - 0.3 * ROWS)
+    assert off.max() < most
+    if drop == "COUNTER":
+        # Of each stretch of rows too, and of every seventh row.
+        assert np.abs(np.histogram(found, np.arange(0, FILES * ROWS + 1, 500))[0] - 150).max() <= 12
+        assert abs(len(found[found % 7 == 0]) - 0.3 * FILES * ROWS / 7) < 60
+    else:
+        assert off.max() > 12

@@ -289,6 +289,7 @@ SHEDS = st.builds(
             regions=maybe(COUNTS),
             partition=maybe(st.sampled_from(["QDPART", "UNIFORM", "DATA", "QUERY"])),
             sample=maybe(FRACTIONS),
+            drop=maybe(st.sampled_from(["HASH", "COUNTER"])),
         ),
         st.builds(ast.ShedFair, window=maybe(DURATIONS)),
         st.builds(ast.ShedWindows),

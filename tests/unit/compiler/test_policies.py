@@ -131,6 +131,7 @@ def test_contradictions() -> None:
     both = "SELECT ISTREAM(s.x) FROM s [RANGE 1 MINUTE] JOIN r [RANGE 1 MINUTE] ON s.i = r.i SHED SIFTER ON"
     assert codes(f"{both} (x, y) BY 5 PERCENT;") == ["SQ0602"]
     assert codes(f"{both} (x) BY 5 PERCENT;") == []
+    assert codes("SELECT i FROM s SHED SIFTER ON (i) DROP COUNTER BY 5 PERCENT;") == ["SQ0602"]
     timeless = "CREATE STREAM e (a INT) WITH (connector = 'memory');"
     assert codes(f"{timeless} SELECT a FROM e SHED OLDER THAN 5 SECONDS BY 5 PERCENT;") == ["SQ0602"]
 

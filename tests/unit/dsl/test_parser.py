@@ -546,6 +546,7 @@ def test_percent_becomes_a_fraction(text: str, expected: float) -> None:
             ast.ShedSifter(attributes=names("a"), regions=16, partition="QDPART", sample=0.01),
         ),
         ("SIFTER ON (a) PARTITION data", ast.ShedSifter(attributes=names("a"), partition="DATA")),
+        ("SIFTER ON (a) drop counter", ast.ShedSifter(attributes=names("a"), drop="COUNTER")),
         ("FAIR", ast.ShedFair()),
         ("FAIR WINDOW 10 SECONDS", ast.ShedFair(window=ms(10_000))),
         ("WINDOWS", ast.ShedWindows()),
