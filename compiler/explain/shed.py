@@ -14,6 +14,7 @@ from streamq.compiler.analysis.placement import Planner
 from streamq.compiler.analysis.shed_places import Operator, Places, Query, places_of
 from streamq.compiler.analysis.shed_reasons import reasons
 from streamq.compiler.driver import CompileResult
+from streamq.compiler.explain.shed_tree import to_tree
 from streamq.compiler.explain.words import show_operator, show_rows
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.graph import PlanGraph, build_graph
@@ -29,6 +30,8 @@ TEST = 0.2
 
 SAVINGS = (0.25, 0.5, 0.75)
 """For which plans are shown, as shares of all that shedding can save."""
+
+DRAWN = 0.5
 
 MOST_PLACES = 40
 
@@ -59,6 +62,10 @@ def _lines(result: CompileResult) -> Iterator[str]:
         yield f"to save {share:.0%} of what shedding can save, losing {plan.loss:.2%}:"
         for reason in reasons(places, plan, planner):
             yield f"  drop {reason.shedder.share:.0%} at `{reason.shedder.place.name}`: {reason.words}"
+    yield ""
+    yield f"the plan that saves {DRAWN:.0%}, drawn:"
+    for line in to_tree(graph, road.at(DRAWN * road.most)):
+        yield f"  {line}"
 
 
 def _running(plan: lg.LogicalPlan) -> Iterator[str]:
