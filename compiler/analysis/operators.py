@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamq.compiler.analysis.costs import cost, rate, selectivity
 from streamq.compiler.analysis.shed_places import Operator
+from streamq.compiler.analysis.whole_inputs import whole_inputs
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.graph import PlanGraph
 
@@ -14,6 +15,7 @@ def operators_of(graph: PlanGraph) -> list[Operator]:
         Operator(
             name=name, inputs=graph.inputs[name], cost=cost(node), selectivity=selectivity(node),
             rate=rate(node.source) if isinstance(node, lg.Scan) else None, pairs=isinstance(node, lg.Join),
+            whole=whole_inputs(node),
         )
         for name, node in graph.nodes.items()
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,8 @@ class Operator:
 
     ``cost``: of a row that it reads. ``selectivity``: rows out for a row in, of any input. ``rate``: the rows out per
     second, where they are known: always of a source. ``pairs``: it joins, so that a share lost of one input is the
-    same share of its result; else each row in has its own part of the result.
+    same share of its result; else each row in has its own part of the result. ``whole``: the places of inputs without
+    whose rows it would put out wrong ones.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Operator:
     selectivity: float = 1.0
     rate: float | None = None
     pairs: bool = False
+    whole: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ class Place:
     ``rate``: rows per second. ``saving``: the cost per second that goes if all rows go; ``loss``: the share of the
     value of all answers that goes with them. ``test``: what the shedder costs per second. ``most``: the largest share
     that may go. ``answers``: the queries below, with the share of their answer that comes this way. ``keepers``: those
-    that let no row go.
+    that let no row go, or would have wrong answers.
     """
 
     operator: str
@@ -81,22 +83,29 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class _Arm:
-    """The way from an operator to one that reads it, or out; ``yields``: rows that this one makes of one."""
+    """The way from an operator to one that reads it, or out; ``yields``: rows that this one makes of one; ``whole``: it
+    needs all of them.
+    """
 
     reader: str
     name: str
     cost: float
     yields: float
     out: bool
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Below:
-    """What hangs on a row: its cost from here on, the share of each answer, and the places that it comes to."""
+    """What hangs on a row: its cost from here on, the share of each answer, and the places that it comes to.
+
+    ``wrong``: the queries whose answers could be wrong without it.
+    """
 
     gain: float
     lost: dict[str, float]
     places: int
+    wrong: frozenset[str] = frozenset()
 
 
 def places_of(operators: Sequence[Operator], queries: Sequence[Query], test: float = 0.0) -> Places:
@@ -122,13 +131,13 @@ def places_of(operators: Sequence[Operator], queries: Sequence[Query], test: flo
             bit = bits.get((operator.name, i))
             if bit is not None:
                 made[bit] = worth.place(operator.name, arm, way), way.places
-                way = _Below(way.gain, way.lost, way.places | 1 << bit)
+                way = replace(way, places=way.places | 1 << bit)
             ways.append(way)
         here = _together(ways)
         bit = bits.get((operator.name, -1))
         if bit is not None:
             made[bit] = worth.place(operator.name, None, here), here.places
-            here = _Below(here.gain, here.lost, here.places | 1 << bit)
+            here = replace(here, places=here.places | 1 << bit)
         after[operator.name] = here
     ordered = [made[bit] for bit in range(len(made))]
     return Places(tuple(place for place, _ in ordered), tuple(below for _, below in ordered))
@@ -152,7 +161,7 @@ def _flow(
             again = operator.inputs[:n].count(below)
             name = f"{below} → {operator.name}" + (f" ({again + 1})" if again else "")
             yields = made / read if read else 0.0
-            arms[below].append(_Arm(operator.name, name, operator.cost, yields, out=False))
+            arms[below].append(_Arm(operator.name, name, operator.cost, yields, out=False, whole=n in operator.whole))
     for query in queries:
         name = f"{query.operator} → {query.name}"
         arms[query.operator].append(_Arm(query.name, name, query.cost, 0.0, out=True))
@@ -165,7 +174,7 @@ def _along(arm: _Arm, after: dict[str, _Below], rate: float) -> _Below:
         return _Below(arm.cost, {arm.reader: 1 / rate if rate else 0.0}, 0)
     then = after[arm.reader]
     lost = {query: arm.yields * share for query, share in then.lost.items()}
-    return _Below(arm.cost + arm.yields * then.gain, lost, then.places)
+    return _Below(arm.cost + arm.yields * then.gain, lost, then.places, frozenset(lost) if arm.whole else then.wrong)
 
 
 def _together(ways: Sequence[_Below]) -> _Below:
@@ -178,7 +187,7 @@ def _together(ways: Sequence[_Below]) -> _Below:
         places |= way.places
         for query, share in way.lost.items():
             lost[query] = lost.get(query, 0.0) + share
-    return _Below(sum(way.gain for way in ways), lost, places)
+    return _Below(sum(way.gain for way in ways), lost, places, frozenset[str]().union(*(way.wrong for way in ways)))
 
 
 class _Worth:
@@ -197,7 +206,7 @@ class _Worth:
             name=operator if arm is None else arm.name, rate=rate,
             saving=rate * below.gain, test=rate * self.test,
             loss=rate * sum(self.values[q] * share for q, share in below.lost.items()),
-            most=min((self.most[q] for q in below.lost), default=1.0),
+            most=0.0 if below.wrong else min((self.most[q] for q in below.lost), default=1.0),
             answers=tuple((q, rate * share) for q, share in below.lost.items()),
-            keepers=tuple(q for q in below.lost if self.most[q] <= 0),
+            keepers=tuple(q for q in below.lost if self.most[q] <= 0 or q in below.wrong),
         )

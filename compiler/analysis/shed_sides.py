@@ -4,8 +4,7 @@ A share that is lost of one input is the same share of the pairs, whichever inpu
 most: the least loss for a saving. Where both lose rows on their own the shares multiply, and a pair has no
 weight of its own that says for how many it stands.
 
-Of some operators one input must stay whole: a row of an outer join that lost its counterpart is put out as if there
-had been none, and what NOT EXISTS and EXCEPT would have taken away stays.
+Of some operators one input must stay whole (``analysis/whole_inputs.py``).
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from collections.abc import Mapping
 from streamq.compiler.analysis.costs import OUT, told_rate
 from streamq.compiler.analysis.operators import operators_of
 from streamq.compiler.analysis.shed_places import Query, places_of
+from streamq.compiler.analysis.whole_inputs import taken_away, whole_inputs
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.expr import Column, Literal, Op
 from streamq.compiler.ir.graph import build_graph
 from streamq.compiler.ir.rewrite import walk
 from streamq.dsl import ast
@@ -91,22 +90,10 @@ def must_stay_whole(root: lg.Logical) -> Streams:
     """The streams without whose rows there would be wrong answers."""
     found = NO_STREAMS
     for node in walk(root):
-        match node:
-            case lg.Join(kind=ast.JoinKind.LEFT, left=kept, right=other) | lg.Join(
-                kind=ast.JoinKind.RIGHT, right=kept, left=other
-            ):
-                found |= _streams(other) if _streams(kept) else NO_STREAMS
-            case lg.Join(kind=ast.JoinKind.FULL, left=one, right=other):
-                found |= _streams(one) | _streams(other) if _streams(one) and _streams(other) else NO_STREAMS
-            case lg.Compare(op="EXCEPT", right=other):
-                found |= _streams(other)
-            case lg.Filter(
-                predicate=Op(op="=", args=(Column(name=lg.LATER_SIDE), Literal(value=0))),
-                input=lg.Aggregate(input=lg.Union(branches=(_, other))),
-            ):
-                found |= _streams(other)
-            case _:
-                pass
+        if all(_streams(i) for i in node.inputs):
+            found = found.union(*(_streams(node.inputs[place]) for place in whole_inputs(node)))
+        if (other := taken_away(node)) is not None:
+            found |= _streams(other)
     return found
 
 

@@ -317,3 +317,15 @@ def test_a_curve_is_the_hull_of_all_antichains() -> None:
         for price in [0.0, *np.geomspace(1e-7, 1e2, 40)]:
             found = max(price * c.saving - c.loss for c in curve)
             assert found == pytest.approx(float((price * saving - loss).max()), rel=1e-9, abs=1e-12)
+
+
+def test_what_would_make_an_answer_wrong_goes_nowhere() -> None:
+    """The second input of an outer join, also where another query could do without its rows; on its own arm it can."""
+    operators = [
+        Operator(name="a", rate=100.0), Operator(name="b", rate=100.0),
+        Operator(name="j", inputs=("a", "b"), cost=1.0, pairs=True, whole=(1,)), Operator(name="f", inputs=("b",), cost=1.0),
+    ]
+    places = places_of(operators, [Query(name="q", operator="j"), Query(name="r", operator="f")])
+    most = {p.name: p.most for p in places.places}
+    assert most == {"a": 1.0, "b": 0.0, "b → j": 0.0, "b → f": 1.0}
+    assert {p.name: p.keepers for p in places.places}["b"] == ("q",)
