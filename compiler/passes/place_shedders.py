@@ -293,7 +293,7 @@ def _warn_exact(
 ) -> None:
     counted = sorted({
         a.function for n in walk(query.root) if isinstance(n, lg.Aggregate)
-        for _, a in n.aggregates
+        for name, a in n.aggregates if not name.startswith(lg.SIDE)
     })
     if counted and not is_estimated(query.policies):
         verb = "is" if len(counted) == 1 else "are"
@@ -302,10 +302,15 @@ def _warn_exact(
             f"{', '.join(counted)} {verb} computed over the rows that are kept, without scaling",
             hint="COUNT and SUM come out smaller by the share that is dropped", span=asked.span,
         ))
-    if len(set(sources)) > 1 and not asked.keys:
+    joined = any(isinstance(n, lg.Join) and all(_has_stream(side) for side in n.inputs) for n in walk(query.root))
+    if joined and len(set(sources)) > 1 and not asked.keys:
         context.notices.append(PlanNotice(
             "approximate", query.name,
             "both sides of the join drop rows on their own, so the share of pairs kept is squared",
             action="SHED RANDOM BY KEY (join key) drops whole keys on both sides",
             span=asked.span,
         ))
+
+
+def _has_stream(node: lg.Logical) -> bool:
+    return any(isinstance(n, lg.Scan) and not n.source.is_table for n in walk(node))

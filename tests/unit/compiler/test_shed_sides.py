@@ -156,3 +156,11 @@ def test_the_spared_stream_is_counted_and_not_tested() -> None:
     tests = [s for s in steps_of(query.root) if isinstance(s, Where) and "__keep" in s.condition]
     assert len(tests) == 1
     assert query.controls[0].spared == ("auction",)
+
+
+@pytest.mark.parametrize("op", ["EXCEPT", "UNION ALL"])
+def test_only_joins_are_said_to_have_pairs(op: str) -> None:
+    """And the groupings by which EXCEPT is worked out are not the query's."""
+    text = f"SELECT auction FROM bid {MINUTE} {op} SELECT auction FROM click {MINUTE} SHED RANDOM BY 10 PERCENT;"
+    assert not any("squared" in n or "MAX" in n for n in notices(text))
+    assert any("squared" in n for n in notices(f"{PAIRS} SHED RANDOM BY 10 PERCENT;"))
