@@ -17,9 +17,9 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.lowering.query import lower_plan
+from streamq.compiler.passes.asked import dropped_into
 from streamq.compiler.passes.base import PassContext, run_passes
 from streamq.compiler.passes.pipeline import PIPELINE
-from streamq.compiler.passes.place_shedders import dropped_into
 from streamq.compiler.recursion import deep_recursion
 from streamq.dsl.diagnostics import Abort, Diagnostic, DiagnosticSink
 from streamq.dsl.records import replace

@@ -14,9 +14,9 @@ from streamq.compiler.lowering.scans import with_rows
 from streamq.compiler.lowering.shedders import dropped_rows
 from streamq.compiler.lowering.sql import quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse, refuse_raw_session
+from streamq.compiler.passes.asked import dropped_into
 from streamq.compiler.passes.assign_watermarks import keeps_state
 from streamq.compiler.passes.estimate import confidence_of
-from streamq.compiler.passes.place_shedders import dropped_into
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.types import STRING, TIMESTAMP
 from streamq.stdlib.connectors import find_connector

@@ -11,7 +11,7 @@ replayed batch keeps the same rows, and equal keys fall together.
 
 from __future__ import annotations
 
-from typing import TypeVar, get_args
+from typing import get_args
 
 from streamq.compiler.analysis.shed_sides import NO_STREAMS, Sides, must_stay_whole, sides
 from streamq.compiler.analysis.tumbling import tumbling_ms
@@ -20,10 +20,10 @@ from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.goals import Goal, Rank, Sift, has_all, is_estimated
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.notices import PlanNotice
+from streamq.compiler.passes.asked import Asked, asked_of, dropped_into, qos
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl import ast
-from streamq.dsl.records import dataclass, replace
-from streamq.dsl.source import Span
+from streamq.dsl.records import replace
 from streamq.dsl.types import Array, Map, Struct, is_numeric
 from streamq.stdlib.connectors import tells_rows_apart
 from streamq.stdlib.sifters.plans import Method, Plan
@@ -34,91 +34,12 @@ WEIGHT = "__weight"
 SAMPLE = 0.01
 """The share of rows that a sifter looks at, where the query names none."""
 
-FAIR_WINDOW_MS = 10_000
-"""The source time window of SHED FAIR where it names none."""
-
 
 def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
     """Returns None where no query sheds by a method that is placed here."""
     queries = tuple(_place(plan, q, context) for q in plan.queries)
     changed = any(a is not b for a, b in zip(queries, plan.queries, strict=True))
     return replace(plan, queries=queries) if changed else None
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """How a query sheds: how much, and which: whole ``keys``, if any.
-
-    ``ranked``: what is worth least first, by QOS UTILITY; with ``older_ms`` what is so much older than the newest.
-    ``windows``: all rows of a window or none.
-    """
-
-    goal: Goal
-    keys: tuple[str, ...]
-    span: Span
-    ranked: bool = False
-    older_ms: int | None = None
-    windows: bool = False
-    sifter: ast.ShedSifter | None = None
-
-
-def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
-    """How the query sheds; None where it keeps all rows."""
-    latency, least = qos(policies, ast.QosLatency), qos(policies, ast.QosCompleteness)
-    weight, error = qos(policies, ast.QosWeight), qos(policies, ast.QosError)
-    shed = next((p for p in policies if isinstance(p, ast.Shed)), None)
-    by_age = None
-    if latency is not None:
-        by_age = Goal(
-            latency_ms=latency.latency.ms, least=0.0 if least is None else least.least,
-            weight=1.0 if weight is None else weight.weight,
-        )
-        if error is not None:
-            by_age = replace(by_age, error=error.most, confidence=error.confidence or by_age.confidence)
-    own = None if shed is None or shed.goal is None else _own(shed.goal)
-    if shed is not None and (goal := own or by_age) is not None:
-        ranked = replace(goal, ranked=True)
-        match shed.method:
-            case ast.ShedRandom(keys=keys):
-                return Asked(goal, tuple(k.parts[-1].text for k in keys), shed.span)
-            case ast.ShedByUtility():
-                return Asked(ranked, (), shed.span, ranked=True)
-            case ast.ShedSifter() as sifter:
-                return Asked(ranked, (), shed.span, sifter=sifter)
-            case ast.ShedWindows():
-                return Asked(goal, (), shed.span, windows=True)
-            case ast.ShedOlder(age=age):
-                return Asked(ranked, (), shed.span, ranked=True, older_ms=age.ms)
-    match shed:
-        case ast.Shed(method=ast.ShedFair(window=window)) if by_age is not None:
-            over = FAIR_WINDOW_MS if window is None else window.ms
-            return Asked(replace(by_age, fair_ms=over), (), shed.span)
-        case None | ast.Shed(method=ast.ShedAuto()) if by_age is not None and latency is not None:
-            if qos(policies, ast.QosUtility) is not None and not is_estimated(policies):
-                return Asked(replace(by_age, ranked=True), (), latency.span, ranked=True)
-            return Asked(by_age, (), latency.span)
-        case _:
-            return None
-
-
-def dropped_into(policies: tuple[ast.Policy, ...]) -> ast.RecoverDropped | None:
-    """RECOVER DROPPED INTO of a query, if it is there."""
-    methods = (p.method for p in policies if isinstance(p, ast.Recover))
-    return next((m for m in methods if isinstance(m, ast.RecoverDropped)), None)
-
-
-def _own(goal: ast.ShedGoal) -> Goal:
-    """A goal of the clause's own."""
-    return Goal(percent=goal.amount) if goal.unit == "PERCENT" else Goal(rows_per_s=goal.amount)
-
-
-Item = TypeVar("Item", bound=ast.QosItem)
-
-
-def qos(policies: tuple[ast.Policy, ...], kind: type[Item]) -> Item | None:
-    """The item of that kind of a query's QOS, if there is one."""
-    items = (i for p in policies if isinstance(p, ast.Qos) for i in p.items)
-    return next((item for item in items if isinstance(item, kind)), None)
 
 
 def _place(plan: lg.LogicalPlan, query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
@@ -133,7 +54,7 @@ def _place(plan: lg.LogicalPlan, query: lg.LogicalQuery, context: PassContext) -
         asked = replace(asked, goal=replace(asked.goal, window_ms=window_ms, late_ms=late_ms))
     spooled = dropped_into(query.policies) is not None
     alone = not keys and not asked.windows
-    chosen = sides(plan, query) if _at_random(asked) else Sides(wrong=must_stay_whole(query.root) if alone else NO_STREAMS)
+    chosen = sides(plan, query) if asked.at_random else Sides(wrong=must_stay_whole(query.root) if alone else NO_STREAMS)
     sources: list[str] = []
     sifted: list[Sift | None] = []
     memo: dict[int, lg.Logical] = {}
@@ -189,13 +110,6 @@ def _place(plan: lg.LogicalPlan, query: lg.LogicalQuery, context: PassContext) -
     if not asked.windows:
         _warn_exact(query, sources, asked, context)
     return replace(query, root=root)
-
-
-def _at_random(asked: Asked) -> bool:
-    """Whether all rows of a stream are alike, and how many go follows from the age of results alone."""
-    goal = asked.goal
-    alike = not asked.keys and not asked.ranked and not asked.windows and asked.sifter is None
-    return alike and goal.latency_ms is not None and goal.fair_ms is None and goal.error is None
 
 
 def _tell_unmet(query: lg.LogicalQuery, context: PassContext) -> None:
