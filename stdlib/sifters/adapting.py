@@ -1,5 +1,7 @@
 """When a sifter is built anew: what its regions hold has changed, or rows come from outside of its axes.
 
+A change is seen while the sample still holds rows from before it, so the sifter is built once more when none of those is left.
+
 Where only the share to keep changes the same regions get other thresholds, in a moment (``Compact.drop``).
 """
 
@@ -27,7 +29,7 @@ class Adapting:
     """The sifter of some queries on one source, and the sample of rows that it is built from.
 
     ``current``: None until there is a sample. ``recent``: parts of the sample, the latest last. ``built_from``: rows of it
-    that the current one had.
+    that the current one had. ``until_fresh``: rows to come until the sample holds none from before the last change.
     """
 
     plan: Plan
@@ -35,6 +37,7 @@ class Adapting:
     current: Compact | None = None
     recent: deque[Columns] = field(default_factory=deque)
     built_from: int = 0
+    until_fresh: int = 0
 
     @property
     def wanted_rows(self) -> int:
@@ -47,6 +50,8 @@ class Adapting:
             self.built_from = self.wanted_rows  # of the run before, for the same queries
         if len(columns[0]):
             self.recent.append(columns)
+        fresh = 0 < self.until_fresh <= len(columns[0])
+        self.until_fresh = max(0, self.until_fresh - len(columns[0]))
         while self._rows() - (len(self.recent[0][0]) if self.recent else 0) >= self.wanted_rows:
             self.recent.popleft()
         count = self._rows()
@@ -55,8 +60,11 @@ class Adapting:
         if not more and (self.current is None or count < self.wanted_rows):
             return False
         sample = [np.concatenate(parts) for parts in zip(*self.recent, strict=True)]
-        if not more and self.current is not None and not _changed(self.current, sample):
+        changed = self.current is not None and _changed(self.current, sample)
+        if not more and not fresh and not changed:
             return False
+        if changed:
+            self.until_fresh = self.wanted_rows
         self.built_from = min(count, self.wanted_rows)
         version = 0 if self.current is None else self.current.version + 1
         self.current = built(self.plan, sample, self.wishes, version)

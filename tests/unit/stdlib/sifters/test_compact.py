@@ -132,6 +132,26 @@ def test_s16_it_is_built_anew_where_rows_have_moved_and_not_else() -> None:
     assert periods <= 3
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_after_a_change_it_ends_up_as_one_of_rows_that_all_came_since(seed: int) -> None:
+    """The change is seen while the sample is mixed; regions made for that would stay, as they hold what they held."""
+    random = np.random.default_rng(seed)
+    wishes = [between(5000, 6000), between(6900, 7100), between(1900, 2100)]
+    adapting = Adapting(PLAN, wishes)
+    for _ in range(20):
+        adapting.after(hot(random, 200))
+    versions = set()
+    for _ in range(30):
+        adapting.after(hot(random, 200, (7000.0, 80.0)))
+        assert adapting.current is not None
+        versions.add(adapting.current.version)
+    assert len(versions) <= 7  # one for each part of the sample that changes, and one more
+    later = hot(random, 20_000, (7000.0, 80.0))
+    off = np.abs(adapting.current.shares(later) - adapting.current.share).sum() / 2
+    # Of two samples of 1,000 rows in 16 regions it is 16 * sqrt(2 / 1000 / 16 / pi) / 2 = 0.05 on average.
+    assert off < 0.08
+
+
 def test_after_a_restart_it_is_kept_for_the_same_queries_and_built_anew_for_others() -> None:
     random = np.random.default_rng(7)
     first = Adapting(PLAN, [between(5000, 6000)])
