@@ -13,8 +13,7 @@ from streamq.dsl.types import BIGINT
 
 CORRUPT = "__corrupt"
 ROW_OF_FILE = "(xxhash64(_metadata.file_name, _metadata.file_size) ^ _metadata.row_index)"
-"""Rows that follow each other have numbers that do, or nearly."""
-"""Spark has all of them without looking into a row."""
+"""Spark has all of it without looking into a row; rows that follow each other have numbers that do, or nearly."""
 
 
 def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) -> Lowered:

@@ -124,9 +124,7 @@ def _in_steps(control: ph.ControlRelation) -> bool:
 
 
 def _place_of_window(node: lg.Shed) -> str:
-    """A number below 2**20 for the window of a row, by which kept windows lie evenly among those that go.
-
-    """
+    """A number below 2**20 for the window of a row, by which kept windows lie evenly among those that go."""
     return _evenly(f"({_start_of_window(node)} div {node.window_ms}000L)")
 
 

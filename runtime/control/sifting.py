@@ -147,7 +147,6 @@ class Sifters:
             if current is not None and controller.throttle.sifter != current.version:
                 _hand_over(controller, current)
 
-
     def told(self) -> tuple[Sifted, ...]:
         """Of each sifter by which rows went."""
         return tuple(group.told() for group in self.groups.values() if group.achieved.rows > 0)
