@@ -14,7 +14,8 @@ SETTINGS: dict[str, OptionSpec] = {
         ),
         OptionSpec(
             name="trigger_interval", type=OptionType.DURATION,
-            doc="least time between two micro-batches; as soon as possible where not set",
+            doc="micro-batches begin at multiples of it, or as soon as the last is done where that is later; where not set at once, or "
+                "after 0.4 goals where queries shed by worth",
         ),
     )
 }

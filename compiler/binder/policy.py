@@ -264,22 +264,23 @@ def _name(method: ast.ShedMethod) -> str:
 
 
 def _is_run(item: ast.QosItem, policy: ast.Qos, policies: tuple[ast.Policy, ...]) -> bool:
-    """What the run sees to: the age of results, the share of their input, what fair queries weigh, what rows are worth."""
+    """What the run sees to: the age of results, the share of their input, what queries weigh, what rows are worth."""
     aged = any(isinstance(i, ast.QosLatency) for i in policy.items)
     method = next((p.method for p in policies if isinstance(p, ast.Shed)), None)
     if isinstance(method, ast.ShedSifter) and isinstance(item, ast.QosWeight | ast.QosSlope | ast.QosFairness):
         return True
+    auto = method is None or isinstance(method, ast.ShedAuto)
     match item:
         case ast.QosLatency() | ast.QosCompleteness():
             return aged
         case ast.QosWeight():
-            return aged and isinstance(method, ast.ShedFair)
+            return aged and (auto or isinstance(method, ast.ShedFair))
+        case ast.QosSlope():
+            return aged and auto
         case ast.QosError():
             return aged and is_estimated(policies)
         case ast.QosUtility():
-            return isinstance(method, ast.ShedByUtility) or (
-                aged and (method is None or isinstance(method, ast.ShedAuto)) and not is_estimated(policies)
-            )
+            return isinstance(method, ast.ShedByUtility) or (aged and auto and not is_estimated(policies))
         case _:
             return False
 

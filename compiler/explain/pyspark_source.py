@@ -15,6 +15,7 @@ from streamq.compiler.ir import physical as ph
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.connectors import EVENT_TIME, find_connector
+from streamq.stdlib.overload.hash_steps import HASH_STEPS
 from streamq.stdlib.secrets import is_secret, redacted
 
 SETTINGS = {
@@ -154,7 +155,7 @@ def _query(query: ph.PhysicalQuery, function: str, plan: ph.PhysicalPlan) -> str
     for control in query.controls:
         knobs = ", ".join(
             f"CAST({k.initial!r} AS DOUBLE) AS {k.name}, "
-            f"CAST({round(k.initial * (1 << 20))} AS BIGINT) AS threshold"
+            f"CAST({round(k.initial * HASH_STEPS)} AS BIGINT) AS threshold"
             for k in control.knobs
         )
         script.add(f"spark.sql({literal('SELECT ' + knobs)})"

@@ -160,14 +160,14 @@ def show_operator(node: lg.Logical) -> str:
                 return f"SHED {node.goal.words}, by windows of {show_ms(node.window_ms)}"
             if node.rank is not None:
                 worth = "" if node.rank.utility is None else f" {show_expr(node.rank.utility)}"
-                return f"SHED {node.goal.words}, {node.rank.words}{worth}"
+                return f"SHED {node.goal.words}, {node.rank.words}{worth}{node.goal.turn}"
             if node.sift is not None:
                 sift = node.sift
                 regions = f"{sift.plan.regions} regions of {', '.join(sift.attributes)}"
                 return f"SHED {node.goal.words}, by a sifter of {regions} that keeps {show_rows(sift.wanted, sift.attributes)}"
             if node.goal.percent is not None:
                 return f"SHED {node.goal.percent:g} PERCENT by hash of {by}"
-            return f"SHED {node.goal.words}, by hash of {by}"
+            return f"SHED {node.goal.words}, by hash of {by}{node.goal.turn}"
         case lg.Window():
             return f"WINDOW {show_window(node.spec)}"
         case lg.Aggregate():

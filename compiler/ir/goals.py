@@ -91,6 +91,8 @@ class Goal:
     ``ranked``: which rows go depends on what is in them, so it has to be learned what is in all of them.
     ``window_ms``: whole windows of that length stay or go, which take rows for ``late_ms`` after their end. ``needed``:
     the share that is kept of the rows that the query wants, by a sifter; ``sampled``: the share that it looks at.
+    ``worth``: what an answer without any row loses, against those of the other queries of the program that have one and
+    shed together with this: first where rows are worth least for their work. None: it sheds by itself.
     """
 
     percent: float | None = None
@@ -106,6 +108,7 @@ class Goal:
     late_ms: int = 0
     needed: float = 0.0
     sampled: float | None = None
+    worth: float | None = None
 
     @property
     def steered(self) -> bool:
@@ -127,3 +130,8 @@ class Goal:
             least = f", but at least {self.needed:.0%} of those that it wants"
         fair = "" if self.fair_ms is None else ", and as fair queries give each other"
         return f"as many rows as results no older than {show_ms(self.latency_ms)} need{least}{fair}"
+
+    @property
+    def turn(self) -> str:
+        """When it is its turn among the queries of the program, as the end of a sentence; empty where it sheds by itself."""
+        return "" if self.worth is None else "; queries that are worth less for their work shed first"

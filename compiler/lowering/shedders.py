@@ -10,11 +10,10 @@ from streamq.compiler.lowering import sifting
 from streamq.compiler.lowering.sql import quote, to_sql
 from streamq.compiler.lowering.state import LowerContext, Lowered
 from streamq.dsl.records import replace
+from streamq.stdlib.overload.hash_steps import HASH_BITS, HASH_MASK, HASH_STEPS
 from streamq.stdlib.overload.steps import MOST
 
 KEEP, NUMBERS, RANK, SAMPLED, STANDS_FOR = "__keep", "__numbers", "__rank", "__sampled", "__stands_for"
-HASH_BITS = 20
-HASH_MASK = (1 << HASH_BITS) - 1
 GOLDEN = 648_055
 """2**20 over the golden ratio, as an odd number, so that all places are taken."""
 HASH_SEED = 42
@@ -43,7 +42,7 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
         marked, counts = _marked(node, below, control, step_id)
         observed = ph.Observe(marked, name, counts, id=step_id, origin=node.origin)
         step = ph.Where(observed, quote(KEEP), id=step_id, origin=node.origin)
-    weight = f"{1 << HASH_BITS}D / {_threshold(control)}" if node.sift is None else quote(STANDS_FOR)
+    weight = f"{HASH_STEPS}D / {_threshold(control)}" if node.sift is None else quote(STANDS_FOR)
     weights = ((node.weight, weight),) if node.weight else ()
     names = _visible(below)
     plain = ph.Select(step, (*below.passed(names), *weights), id=step_id, origin=node.origin)
@@ -116,7 +115,7 @@ def _threshold(control: ph.ControlRelation) -> str:
     if not control.may_be_empty:
         return f"({asked})"
     # With a filter it is asked anew whenever a micro-batch is planned, and so may be empty then (``PlannedReader``).
-    return f"coalesce(({asked} WHERE threshold >= 0), {1 << HASH_BITS}L)"
+    return f"coalesce(({asked} WHERE threshold >= 0), {HASH_STEPS}L)"
 
 
 def _in_steps(control: ph.ControlRelation) -> bool:
@@ -199,7 +198,7 @@ def _sifted(
     # Those that are looked at are the first to be kept, so that each row has one chance to be, wherever it lies.
     items = [(KEEP, sifting.kept(read, low)), (SAMPLED, f"IF({low} < {read}.`sample`, struct({attributes}), NULL)")]
     if node.weight:
-        items.append((STANDS_FOR, sifting.weight(read, 1 << HASH_BITS)))
+        items.append((STANDS_FOR, sifting.weight(read, HASH_STEPS)))
     return ph.Select(placed, (*passed, *items), id=step_id, origin=node.origin)
 
 

@@ -68,9 +68,11 @@ def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
             over = FAIR_WINDOW_MS if window is None else window.ms
             return Asked(replace(by_age, fair_ms=over), (), shed.span)
         case None | ast.Shed(method=ast.ShedAuto()) if by_age is not None and latency is not None:
+            slope = qos(policies, ast.QosSlope)
+            worth = by_age.weight * (1.0 if slope is None else slope.slope)
             if qos(policies, ast.QosUtility) is not None and not is_estimated(policies):
-                return Asked(replace(by_age, ranked=True), (), latency.span, ranked=True)
-            return Asked(by_age, (), latency.span)
+                return Asked(replace(by_age, ranked=True, worth=worth), (), latency.span, ranked=True)
+            return Asked(replace(by_age, worth=worth), (), latency.span)
         case _:
             return None
 

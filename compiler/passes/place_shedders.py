@@ -37,13 +37,26 @@ SAMPLE = 0.01
 
 def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
     """Returns None where no query sheds by a method that is placed here."""
-    queries = tuple(_place(plan, q, context) for q in plan.queries)
+    asked = [asked_of(q.policies) for q in plan.queries]
+    if sum(a is not None and a.goal.worth is not None for a in asked) == 1:
+        asked = [a and _by_itself(q, a, context) for q, a in zip(plan.queries, asked, strict=True)]
+    queries = tuple(_place(plan, q, a, context) for q, a in zip(plan.queries, asked, strict=True))
     changed = any(a is not b for a, b in zip(queries, plan.queries, strict=True))
     return replace(plan, queries=queries) if changed else None
 
 
-def _place(plan: lg.LogicalPlan, query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
-    asked = asked_of(query.policies)
+def _by_itself(query: lg.LogicalQuery, asked: Asked, context: PassContext) -> Asked:
+    """Of a program in which no other query sheds before it, or after it."""
+    weighed = next((i for i in (qos(query.policies, ast.QosWeight), qos(query.policies, ast.QosSlope)) if i is not None), None)
+    if asked.goal.worth is not None and weighed is not None:
+        context.notices.append(PlanNotice(
+            "alone", query.name, "is weighed against no other query: none has QOS LATENCY without SHED, or with SHED AUTO",
+            hint="what it drops follows from its own goal", span=weighed.span,
+        ))
+    return replace(asked, goal=replace(asked.goal, worth=None))
+
+
+def _place(plan: lg.LogicalPlan, query: lg.LogicalQuery, asked: Asked | None, context: PassContext) -> lg.LogicalQuery:
     if asked is None:
         _tell_unmet(query, context)
         return query
@@ -96,7 +109,7 @@ def _place(plan: lg.LogicalPlan, query: lg.LogicalQuery, context: PassContext) -
         hint = chosen.why
     context.notices.append(PlanNotice(
         "shedder", query.name,
-        f"drops {_goal(asked, regions).words} of {names}{by}, at the source{written}",
+        f"drops {_goal(asked, regions).words} of {names}{by}, at the source{written}{asked.goal.turn}",
         hint=hint,
         action="SHED NONE keeps all rows", span=asked.span,
     ))

@@ -23,7 +23,7 @@ from streamq.runtime.control.throttle import (
 )
 from streamq.runtime.metrics import QuerySample
 from streamq.stdlib.estimate.needed import share_for
-from streamq.stdlib.overload.batch_time import BatchTime
+from streamq.stdlib.overload.batch_time import LEAST_MS, BatchTime
 from streamq.stdlib.overload.ranks import levels
 
 LEARNING = 0.3
@@ -46,7 +46,8 @@ class Controller:
 
     ``window_s``: the source time window, over which coverage is told; ``recent``: the micro-batches in it. ``seen``: the
     ranks of some rows of the latest micro-batches. ``error``: the largest that estimates may have; the share that it
-    takes is kept, and at least ``least``. ``written``: there was a file of knobs, by this run or the one before.
+    takes is kept, and at least ``least``. ``written``: there was a file of knobs, by this run or the one before. ``beyond``:
+    micro-batches in a row whose goal was out of reach; ``decided``: what was of the latest.
     """
 
     checkpoint: Path
@@ -57,13 +58,14 @@ class Controller:
     recent: deque[QuerySample] = field(default_factory=deque)
     seen: deque[NDArray[np.float64]] = field(default_factory=lambda: deque(maxlen=LOOKED_BACK))
     _began: bool = False
-    _beyond: int = 0
+    beyond: int = 0
+    decided: Decided | None = None
     _before: float | None = None
     written: bool = False
     _told: set[str] = field(default_factory=set)
 
     def give(self, share: float) -> None:
-        """The share that a fair query keeps, from its next micro-batch on; a folder that cannot be written keeps the last."""
+        """The share that a query of a group keeps, from its next micro-batch on; a folder that cannot be written keeps the last."""
         share = min(1.0, max(0.0, share))
         if self.throttle.share == share:
             return
@@ -78,7 +80,7 @@ class Controller:
 
     def after(self, sample: QuerySample, looked: Looked = NOTHING) -> tuple[str, ...]:
         """Learns from a micro-batch and publishes; gives what its user should know of, each once."""
-        decided = DecisionLog(self.checkpoint / DECISIONS).find(sample.batch)
+        self.decided = decided = DecisionLog(self.checkpoint / DECISIONS).find(sample.batch)
         learned = self._learned(sample, decided, looked)
         self.recent.append(sample)
         while self.recent[0].ended < sample.ended - self.window_s:
@@ -120,8 +122,8 @@ class Controller:
                 "what was written last stays in force"
             )
         if decided is not None:
-            self._beyond = 0 if decided.decision.reachable else self._beyond + 1
-        if self._beyond >= PATIENCE:
+            self.beyond = 0 if decided.decision.reachable else self.beyond + 1
+        if self.beyond >= PATIENCE:
             found.append(_out_of_reach(self.throttle, self.error, decided is not None and decided.spared > 0))
         new = tuple(text for text in found if text not in self._told)
         self._told.update(new)
@@ -133,6 +135,19 @@ class Controller:
         first, last = self.recent[0], self.recent[-1]
         began = first.ended - first.batch_ms / 1000 if self._before is None else self._before
         return max(1.0, (last.ended - began) * 1000)
+
+    @property
+    def row_ms(self) -> float | None:
+        """Milliseconds that a row takes which is kept, with its part of the state; None where nothing is known.
+
+        At least a tenth of what one takes that is read: where as much is kept all the time, the two are not told apart. And a row of
+        state takes no more than one that is kept, or a few of them would stand for the fixed time.
+        """
+        cost = self.throttle.model.cost
+        if cost is None or not self.recent:
+            return None
+        state = min(cost.hold, cost.work) * self.throttle.holding * len(self.recent) / self.recent_ms
+        return max(cost.work + state, cost.read / 10, LEAST_MS)
 
     def _learned(self, sample: QuerySample, decided: Decided | None, looked: Looked) -> Throttle:
         """The throttle after a micro-batch; the first one of a run takes its time for compiling.

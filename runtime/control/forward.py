@@ -17,7 +17,8 @@ KNOBS = "knobs.json"
 DECISIONS = "decisions"
 
 IDLE_MS = 250.0
-"""A query that takes nothing for so long after a micro-batch had nothing to read; what it then takes has just come.
+"""A query that takes nothing for so long after a micro-batch had nothing to read; what it then takes has just come, or waited for
+its trigger.
 
 Unless that is less than half of the time since it last took something: looking for new files may take as long.
 """
@@ -100,7 +101,7 @@ class Forward:
         if taken is None or taken_before is None or ended is None:
             return now - before.decided_ms
         idle = taken - ended > max(IDLE_MS + self.trigger_ms, (taken - taken_before) / 2)
-        return IDLE_MS if idle else max(0.0, taken - taken_before)
+        return IDLE_MS + self.trigger_ms if idle else max(0.0, taken - taken_before)
 
 
 def _steps(throttle: Throttle, batch: int, before: Decided | None, decision: Decision) -> tuple[Step, ...]:

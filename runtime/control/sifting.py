@@ -21,13 +21,13 @@ from streamq.runtime.control.knobs import replace_file
 from streamq.runtime.control.looked import Sampled
 from streamq.runtime.control.together import Together
 from streamq.runtime.metrics import QuerySample, Sifted, SiftedQuery
+from streamq.stdlib.overload.hash_steps import HASH_STEPS
 from streamq.stdlib.overload.ranks import SAMPLE_ROWS
 from streamq.stdlib.sifters.achieved import NONE, Achieved, after
 from streamq.stdlib.sifters.adapting import Adapting
 from streamq.stdlib.sifters.axes import Axis, Column, WordAxis
 from streamq.stdlib.sifters.boxes import LEAST, Floats
 from streamq.stdlib.sifters.compact import Compact, Wish, from_json, on_axes
-from streamq.stdlib.sifters.counting import UNITS
 from streamq.stdlib.sifters.queries import Queries
 
 FOLDER = "sifters"
@@ -68,7 +68,7 @@ def drop_of(sifter: Compact, decided: Decided) -> Floats:
 
 def kept_of_cells(sifter: Compact, keep: float, sampled: float) -> list[int]:
     """How many of the hashes each cell keeps, so that the share ``keep`` of rows stays, and all that are looked at."""
-    kept = np.maximum(UNITS - sifter.cells(sifter.drop(keep)), round(sampled * UNITS))
+    kept = np.maximum(HASH_STEPS - sifter.cells(sifter.drop(keep)), round(sampled * HASH_STEPS))
     found: list[int] = kept.tolist()
     return found
 

@@ -13,6 +13,7 @@ from streamq.runtime.control.looked import NOTHING, Looked
 from streamq.runtime.control.sifting import Sifters
 from streamq.runtime.control.throttle import LEAST_KEEP, first_throttle
 from streamq.runtime.control.together import Together
+from streamq.runtime.control.worth_group import WorthGroup
 from streamq.runtime.metrics import QuerySample, Sifted
 
 
@@ -22,10 +23,11 @@ class Steering:
 
     _controllers: dict[str, Controller] = field(default_factory=dict)
     _fair: Together = field(default_factory=Together)
+    _worth: WorthGroup = field(default_factory=WorthGroup)
     _sifters: Sifters = field(default_factory=Sifters)
 
-    def add(self, query: str, goal: Goal, checkpoint: Path, sift: Sift | None = None) -> None:
-        """Steers a query, which goes on from what was published beside its checkpoint."""
+    def add(self, query: str, goal: Goal, checkpoint: Path, sift: Sift | None = None, interval_ms: float = 0.0) -> None:
+        """Steers a query, which goes on from what was published beside its checkpoint. ``interval_ms``: of its trigger."""
         throttle, before = first_throttle(goal), published(checkpoint / KNOBS)
         if before is not None:
             throttle = replace(
@@ -44,6 +46,8 @@ class Steering:
             self._sifters.join(query, controller, sift)
         if goal.fair_ms is not None:
             self._fair.join(query, controller, goal.weight)
+        if goal.worth is not None:
+            self._worth.join(query, controller, goal.worth, interval_ms)
 
     def sifted(self) -> tuple[Sifted, ...]:
         """What was expected of each sifter, and what it did."""
@@ -58,4 +62,6 @@ class Steering:
         self._sifters.after(sample, looked.rows)
         if sample.query in self._fair.controllers:
             self._fair.after(sample)
+        if sample.query in self._worth.controllers:
+            self._worth.after(sample)
         return told

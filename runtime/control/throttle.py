@@ -78,7 +78,7 @@ class Throttle:
 
     ``latency_ms``: the goal, or ``rows_per_s`` where that is not 0; ``model``: what micro-batches cost; ``least``:
     a share that the query must keep; ``counted``: rows that were there for each that was expected, before the
-    micro-batch was read. ``share``: what a fair query keeps of a usual micro-batch, level with the others; None: as
+    micro-batch was read. ``share``: what a query that sheds together with others keeps of a usual micro-batch; None: as
     much as its own goal allows. ``coverage``, ``late``: what is told of the query, the share of its sources' rows that
     was kept in the last seconds, and how many rows were late so far. ``fixed_share``: the share that is kept whatever comes,
     in place of a goal. ``ranks``: what is in the rows, where some go first (``stdlib/overload/ranks.py``); ``newest``:

@@ -77,8 +77,12 @@ class Together:
         ages = [s.result_age_ms / (YOUNG * goal) for s, goal in zip(samples, goals, strict=True)]
         # The query that is hardest to keep young says how much all may keep, or it would fall behind the others.
         age = max(*ages, 1e-3)
-        step = min(MOST_STEP, max(1 / MOST_STEP, float(age ** -(GAIN if age > FAR else LARGE_GAIN))))
-        return min(1.0, max(LEAST_KEEP, min(self.part * step, MOST_STEP * max(kept, LEAST_KEEP))))
+        return min(1.0, max(LEAST_KEEP, min(self.part * step_of(age), MOST_STEP * max(kept, LEAST_KEEP))))
+
+
+def step_of(age: float) -> float:
+    """How many times more may be kept in the next round, after one in which results were so old for what they should be."""
+    return min(MOST_STEP, max(1 / MOST_STEP, float(max(age, 1e-3) ** -(GAIN if age > FAR else LARGE_GAIN))))
 
 
 def _claim(controller: Controller, weight: float) -> Claim | None:

@@ -37,10 +37,8 @@ from streamq.runtime.control.decisions import Decided
 from streamq.runtime.control.forward import Forward
 from streamq.runtime.control.knobs import from_numbers
 from streamq.runtime.control.sifting import axis_numbers, kept_of_cells, looked_at, stored
+from streamq.stdlib.overload.hash_steps import HASH_STEPS
 from streamq.stdlib.overload.ranks import cut_of
-
-HASH_STEPS = 1 << 20
-"""A row's hash is one of this many values; ``threshold`` says how many of them are kept."""
 
 SCHEMA = (
     "keep DOUBLE, threshold BIGINT, coverage DOUBLE, late BIGINT, "

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -34,6 +33,7 @@ from streamq.runtime.spark.own_session import own_session
 from streamq.runtime.spark.progress import ProgressReader
 from streamq.runtime.spark.sinks import RowFeed, SinkContext, start_query
 from streamq.runtime.spark.spool import Spool
+from streamq.runtime.steered import goals_of, interval_ms
 
 GONE = (Py4JError, ConnectionRefusedError, ConnectionResetError)
 """What calls raise when the Java process has ended."""
@@ -228,6 +228,8 @@ def session_settings(plan: PhysicalPlan) -> dict[str, OptionValue]:
     partitions = settings.pop("shuffle_partitions", None)
     if partitions is not None:
         settings["spark.sql.shuffle.partitions"] = partitions
+    if any(goal is not None and goal.worth is not None for goal in goals_of(plan.queries).values()):
+        settings.setdefault("spark.scheduler.mode", "FAIR")
     if any(query.dropped for query in plan.queries):
         # What micro-batches read is to be known until the rows that they shed are written.
         settings.setdefault("spark.sql.streaming.minBatchesToRetain", KEPT_FILES)
@@ -277,8 +279,8 @@ def _start_all(
 ) -> None:
     """Starts every query; Abort at the first that Spark refuses."""
     register_functions(spark, plan.functions, plan.base_dir)
-    trigger = _trigger(run.options, plan)
-    context = EmitContext(spark, plan.base_dir, run.options.memory_dir, trigger_ms=_interval_ms(run.options, plan))
+    context = EmitContext(spark, plan.base_dir, run.options.memory_dir)
+    goals = goals_of(queries)
     for query in queries:
         directory = checkpoint.folder_of(root, query.name)
         spool = Spool(query, context, directory) if query.dropped else None
@@ -291,12 +293,16 @@ def _start_all(
                 "SQ0805", f"checkpoint `{directory}` cannot be written: {(error.strerror or str(error)).lower()}",
                 query.origin, help="choose a folder that you may write to with `--checkpoint`",
             )) from error
-        goal = next((c.goal for c in query.controls if c.goal is not None), None)
+        goal = goals[query.name]
+        interval = interval_ms(run.options, plan, goal)
+        trigger = {"availableNow": True} if run.options.once else {"processingTime": f"{interval} milliseconds"}
         if goal is not None:
             sift = next((c.sift for c in query.controls if c.sift is not None), None)
-            run.steering.add(query.name, goal, directory, sift)
+            run.steering.add(query.name, goal, directory, sift, interval)
+        # Each has a pool of its own, where pools get equal parts of the machine (``session_settings``).
+        spark.sparkContext.setLocalProperty("spark.scheduler.pool", query.name)
         try:
-            frame = build_frame(query, replace(context, control_dir=directory))
+            frame = build_frame(query, replace(context, control_dir=directory, trigger_ms=interval))
             handle = start_query(
                 query, frame,
                 SinkContext(
@@ -314,18 +320,6 @@ def _start_all(
                 query, handle, ProgressReader(handle, query.name), QueryTotals(query.name),
             )
         )
-
-
-def _trigger(options: RunOptions, plan: PhysicalPlan) -> dict[str, Any]:
-    if options.once:
-        return {"availableNow": True}
-    return {"processingTime": f"{_interval_ms(options, plan)} milliseconds"}
-
-
-def _interval_ms(options: RunOptions, plan: PhysicalPlan) -> int:
-    if options.trigger_ms is not None:
-        return options.trigger_ms
-    return int(dict(plan.settings).get("trigger_interval", 0))
 
 
 def _function_names(plan: PhysicalPlan) -> tuple[str, ...]:

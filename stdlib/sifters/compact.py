@@ -54,7 +54,7 @@ class Compact:
         return np.zeros(len(self.share)) if keep >= 1 else drop_for(self.wanted, self.share, keep, 0.0, self.fairness)
 
     def cells(self, drop: Floats) -> Ints:
-        """The threshold of each cell, in ``counting.UNITS``; the last attribute runs fastest."""
+        """The threshold of each cell, in ``HASH_STEPS``; the last attribute runs fastest."""
         return units(drop)[self.regions_of_cells()]
 
     def regions_of_cells(self) -> Ints:

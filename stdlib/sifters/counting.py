@@ -1,7 +1,7 @@
 """Which rows of a region go, so that just its threshold of them does.
 
 By counting, without chance: of ``n`` rows ``ceil(threshold * n)`` are dropped, whatever n is (section 4.6 of the paper).
-Thresholds are whole numbers of ``UNITS``, so that nothing drifts by rounding.
+Thresholds are whole numbers of ``HASH_STEPS``, so that nothing drifts by rounding.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from streamq.stdlib.overload.hash_steps import HASH_STEPS
 from streamq.stdlib.sifters.boxes import Floats, Ints
-
-UNITS = 1 << 20
-"""A threshold of 1."""
 
 
 def units(drop: Floats) -> Ints:
     """Thresholds 0 to 1 as whole numbers."""
-    return np.rint(np.clip(drop, 0.0, 1.0) * UNITS).astype(np.int64)
+    return np.rint(np.clip(drop, 0.0, 1.0) * HASH_STEPS).astype(np.int64)
 
 
 def numbers(region: Ints, before: Ints) -> Ints:
@@ -35,4 +33,4 @@ def dropped(region: Ints, drop: Ints, before: Ints) -> NDArray[np.bool_]:
     number = numbers(region, before)
     unit = drop[region]
     # ceil(drop * number) goes up with this row.
-    return -(-unit * number // UNITS) > -(-unit * (number - 1) // UNITS)
+    return -(-unit * number // HASH_STEPS) > -(-unit * (number - 1) // HASH_STEPS)

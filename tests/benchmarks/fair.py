@@ -85,27 +85,38 @@ def program(policy: str, bids_per_s: float) -> str:
     return STREAM.format(load=steady(bids_per_s), score=SCORE) + "\n".join(queries)
 
 
-def recorded(policy: str, bids_per_s: float, goal_ms: int, seconds: float) -> tuple[Recorder, RunReport]:
+def recorded(text: str, seconds: float, trigger_ms: int | None) -> tuple[Recorder, RunReport]:
+    """A run of a program of so many seconds."""
     recorder = Recorder()
-    plan = compile_program(program(policy, bids_per_s)).require()
     with TemporaryDirectory() as folder:
-        options = RunOptions(duration_s=seconds, checkpoint=Path(folder), trigger_ms=round(PACE * goal_ms))
-        report = run_plan(plan, options, recorder)
+        options = RunOptions(duration_s=seconds, checkpoint=Path(folder), trigger_ms=trigger_ms)
+        report = run_plan(compile_program(text).require(), options, recorder)
     completed(report)
     return recorder, report
 
 
-def capacity(goal_ms: int) -> float:
-    """Bids in a second that all queries can take together, in the time in which any of them has a micro-batch."""
-    recorder, _ = recorded("", PILOT, goal_ms, PILOT_S)
+def capacity(text: str, queries: int, goal_ms: int) -> float:
+    """Bids in a second that all queries can take together, in the time in which any of them has a micro-batch.
+
+    ``text``: so many queries that shed nothing, with ``PILOT`` bids in a second.
+    """
+    recorder, _ = recorded(text, PILOT_S, round(PACE * goal_ms))
     samples = [s for of in recorder.samples.values() for s in of]
-    since = max(s.ended for s in samples) - JUDGED_S
-    judged = sorted((s for s in samples if s.ended > since), key=lambda s: s.ended - s.batch_ms / 1000)
+    return taken_per_s(samples, max(s.ended for s in samples) - JUDGED_S) / queries
+
+
+def taken_per_s(samples: list[QuerySample], since: float) -> float:
+    """Rows of all queries in a second in which any of them had a micro-batch; of those that began ``since`` then."""
+    judged = sorted((s for s in samples if _began(s) > since), key=_began)
     busy, until = 0.0, 0.0
     for sample in judged:
-        busy += max(0.0, sample.ended - max(until, sample.ended - sample.batch_ms / 1000))
+        busy += max(0.0, sample.ended - max(until, _began(sample)))
         until = max(until, sample.ended)
-    return sum(s.rows_in for s in judged) / len(QUERIES) / busy
+    return sum(s.rows_in for s in judged) / busy
+
+
+def _began(sample: QuerySample) -> float:
+    return sample.ended - sample.batch_ms / 1000
 
 
 def coverages(samples: dict[str, list[QuerySample]]) -> np.ndarray:
@@ -124,7 +135,8 @@ def coverages(samples: dict[str, list[QuerySample]]) -> np.ndarray:
 
 def measured(method: str, bids_per_s: float, goal_ms: int, seconds: float) -> tuple[list[Spread], np.ndarray, float]:
     """The spread of each window, the coverage of each query over all of them, and the worst 95 % age in seconds."""
-    recorder, report = recorded(f"QOS LATENCY {goal_ms} MILLISECONDS SHED {method}", bids_per_s, goal_ms, seconds)
+    text = program(f"QOS LATENCY {goal_ms} MILLISECONDS SHED {method}", bids_per_s)
+    recorder, report = recorded(text, seconds, round(PACE * goal_ms))
     found = coverages(recorder.samples)
     if len(found) < LEAST_WINDOWS:
         raise SystemExit(f"{method}: only {len(found)} windows in which each query had a micro-batch; give it more --seconds")
@@ -145,7 +157,7 @@ def main() -> int:
     parser.add_argument("--capacity", type=float, help="bids per second; else it is measured")
     args = parser.parse_args()
     goal_ms = round(args.goal * 1000)
-    found = args.capacity or capacity(goal_ms)
+    found = args.capacity or capacity(program("", PILOT), len(QUERIES), goal_ms)
     print(f"capacity {found:,.0f} bids/s, load {LOAD * found:,.0f}\n", flush=True)
     spreads: dict[str, list[Spread]] = defaultdict(list)
     shares: dict[str, list[np.ndarray]] = defaultdict(list)

@@ -119,10 +119,10 @@ def by_batch(samples: dict[str, list[QuerySample]], batches: int) -> tuple[Float
     return out, np.array([np.mean(kept[batch]) for batch in range(batches)])
 
 
-def sifter_for(given: Workload, rows: Floats) -> Compact:
+def sifter_for(given: Workload, rows: Floats, regions: int = REGIONS) -> Compact:
     """What is built from a sample of these rows."""
-    sample = rows[: round(62.5 * REGIONS)]
-    return built(Plan(regions=REGIONS, fairness=0.5), [sample[:, 0], sample[:, 1]], wishes(given.queries), 0)
+    sample = rows[: round(62.5 * regions)]
+    return built(Plan(regions=regions, fairness=0.5), [sample[:, 0], sample[:, 1]], wishes(given.queries), 0)
 
 
 def simulated(given: Workload, made: Compact, rows: Floats, keep: float = KEEP) -> tuple[float, float]:

@@ -328,3 +328,26 @@ def test_of_an_outer_join_no_row_seems_to_have_no_counterpart(spark: SparkSessio
     assert row["pairs_hi"] - row["pairs_lo"] < 0.05 * rows
     assert row["part"] == pytest.approx(0.25)
     assert abs(row["kept"] - of_s) <= 1
+
+
+def test_of_two_queries_the_one_that_is_worth_less_sheds_first(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    """The same dear work for both: the machine can do some of it within the goal. By their squares shares are 81 to 1."""
+    score = "CAST(n AS STRING)"
+    for _ in range(64):
+        score = f"SHA2({score}, 512)"
+    text = f"""
+    CREATE STREAM s (n BIGINT, g BIGINT, x DOUBLE, ts TIMESTAMP, WATERMARK FOR ts AS ts)
+    WITH (connector = 'file', format = 'parquet', path = 'halves', max_files_per_trigger = 1);
+    CREATE SINK kept WITH (connector = 'memory');
+    CREATE QUERY cheap INTO kept AS SELECT n FROM s WHERE {score} <> '' QOS LATENCY 1 SECOND;
+    CREATE QUERY dear INTO kept AS SELECT n FROM s WHERE {score} <> '' QOS LATENCY 1 SECOND WEIGHT 9 SHED AUTO;
+    """
+    plan = compile_program(text, CompileOptions(base_dir=str(folder))).require()
+    report = run_plan(plan, RunOptions(once=True, checkpoint=tmp_path), session=spark)
+    assert not report.failed, report.diagnostics
+    cheap, dear = report.totals
+    assert cheap.rows_in == cheap.kept + cheap.shed == dear.rows_in == dear.kept + dear.shed == FILES * ROWS
+    shares = [published(tmp_path / name / KNOBS) for name in ("cheap", "dear")]
+    first, last = (knobs.share for knobs in shares if knobs is not None and knobs.share is not None)
+    assert last > 0.02
+    assert first < last / 4

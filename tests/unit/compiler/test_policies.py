@@ -62,7 +62,8 @@ def test_values_out_of_range(policy: str) -> None:
         "SHED RANDOM BY KEY (i)",
         "SHED RANDOM TO CAPACITY 5 KBPS",
         "SHED AUTO TO RATE 5 ROWS PER SECOND",
-        "QOS LATENCY 2 SECONDS WEIGHT 2",
+        "QOS LATENCY 2 SECONDS WEIGHT 2 SHED RANDOM",
+        "QOS LATENCY 2 SECONDS SLOPE 0.5 SHED FAIR",
         "SHED OLDER THAN 30 SECONDS",
         "SHED SIFTER ON (i, x) REGIONS 16 PARTITION QDPART SAMPLE 1 PERCENT",
         "SHED SIFTER ON (i) TO CAPACITY 5 KBPS",
@@ -92,6 +93,7 @@ def test_what_cannot_be_run_yet_is_refused_and_not_ignored(policy: str) -> None:
         "QOS LATENCY 2 SECONDS", "QOS LATENCY 2 SECONDS SHED AUTO", "QOS LATENCY 2 SECONDS SHED NONE",
         "QOS LATENCY 2 SECONDS COMPLETENESS >= 0.6 SHED RANDOM BY KEY (i)",
         "QOS LATENCY 2 SECONDS WEIGHT 2 SHED FAIR WINDOW 5 SECONDS",
+        "QOS LATENCY 2 SECONDS WEIGHT 2 SLOPE 0.5", "QOS LATENCY 2 SECONDS COMPLETENESS >= 0.2 WEIGHT 0 SLOPE 0 SHED AUTO",
         "QOS LATENCY 2 SECONDS UTILITY x SHED BY UTILITY", "QOS LATENCY 2 SECONDS UTILITY x",
         "QOS UTILITY x SHED BY UTILITY BY 20 PERCENT", "QOS LATENCY 2 SECONDS SHED OLDER THAN 5 SECONDS",
         "SHED OLDER THAN 5 SECONDS TO RATE 10 ROWS PER SECOND",
@@ -238,3 +240,24 @@ def test_policies_of_a_stream_are_refused_with_their_values_checked() -> None:
 def test_a_goal_that_nothing_serves_is_told(policy: str, expected: list[str]) -> None:
     notices = compile_text(f"CREATE QUERY q AS SELECT i FROM s {policy};").notices
     assert [n.kind for n in notices if n.query == "q"] == expected
+
+
+def of_program(*policies: str) -> list[tuple[str, str, str]]:
+    """Kind, query and message of the notices of a program with a query for each."""
+    text = "".join(f"CREATE QUERY q{i} AS SELECT i FROM s {policy};" for i, policy in enumerate(policies))
+    return [(n.kind, n.query, n.message) for n in compile_text(text).notices]
+
+
+def test_queries_that_leave_to_the_planner_what_goes_shed_by_worth() -> None:
+    dear, cheap, own = of_program(
+        "QOS LATENCY 2 SECONDS WEIGHT 3 SLOPE 0.5", "QOS LATENCY 2 SECONDS SHED AUTO", "QOS LATENCY 2 SECONDS SHED RANDOM"
+    )
+    assert "worth less for their work shed first" in dear[2]
+    assert "worth less for their work shed first" in cheap[2]
+    assert "worth" not in own[2]
+
+
+def test_a_weight_against_no_other_query_is_told() -> None:
+    alone = [n[:2] for n in of_program("QOS LATENCY 2 SECONDS WEIGHT 3", "QOS LATENCY 2 SECONDS SHED FAIR")]
+    assert alone == [("alone", "q0"), ("shedder", "q0"), ("shedder", "q1")]
+    assert [n[0] for n in of_program("QOS LATENCY 2 SECONDS")] == ["shedder"]

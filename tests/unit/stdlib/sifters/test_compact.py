@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from streamq.dsl.records import replace
+from streamq.stdlib.overload.hash_steps import HASH_STEPS
 from streamq.stdlib.sifters.adapting import Adapting
 from streamq.stdlib.sifters.compact import Columns, Compact, Wish, built, from_json
-from streamq.stdlib.sifters.counting import UNITS
 from streamq.stdlib.sifters.plans import Plan
 from streamq.stdlib.sifters.predicates import Both, Compare, Everywhere
 
@@ -40,8 +40,8 @@ def test_the_cells_keep_what_was_asked_and_what_is_wanted_most(keep: float) -> N
     rows = hot(np.random.default_rng(2), 50_000)
     thresholds = made.cells(made.drop(keep))
     cell = made.axes[0].cells(rows[0]) * 64 + made.axes[1].cells(rows[1])
-    drop = thresholds[cell] / UNITS
-    assert np.array_equal(drop, np.rint(made.drop(keep) * UNITS)[made.find(rows)] / UNITS)
+    drop = thresholds[cell] / HASH_STEPS
+    assert np.array_equal(drop, np.rint(made.drop(keep) * HASH_STEPS)[made.find(rows)] / HASH_STEPS)
     kept = float(1 - drop.mean())
     assert kept <= keep + 4 * 0.5 / np.sqrt(1000)
     inside = (rows[0] >= 5500) & (rows[0] < 6000)
