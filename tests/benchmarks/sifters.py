@@ -69,21 +69,29 @@ def write(folder: Path, batches: list[Floats]) -> None:
         pq.write_table(table, folder / f"{number:04}.parquet")
 
 
-def program(given: Workload, method: str) -> str:
-    text = """
+def program(given: Workload, policy: str, at_once: int | None = 1, before: str = "") -> str:
+    """All queries with the clauses of ``policy``.
+
+    ``at_once``: files of a micro-batch, None for all; ``before``: a condition that each row is put to first, with its AND.
+    """
+    tuned = "" if at_once is None else f", max_files_per_trigger = {at_once}"
+    text = f"""
         CREATE STREAM s (n BIGINT, x DOUBLE, y DOUBLE, ts TIMESTAMP, WATERMARK FOR ts AS ts)
-        WITH (connector = 'file', format = 'parquet', path = 'in', max_files_per_trigger = 1);
+        WITH (connector = 'file', format = 'parquet', path = 'in'{tuned});
         CREATE SINK nowhere WITH (connector = 'noop');
     """
     q = given.queries
     for i in range(QUERIES):
         (x0, y0), (x1, y1) = q.lo[i].tolist(), q.hi[i].tolist()
-        text += (
-            f"CREATE QUERY q{i} INTO nowhere AS SELECT n FROM s WHERE x >= {x0!r} AND x < {x1!r} AND y >= {y0!r} AND y < {y1!r} "
-            f"{'QOS WEIGHT 1 FAIRNESS 0.5' if method.startswith('SIFTER') else ''} "
-            f"SHED {method} BY {100 * (1 - KEEP)!r} PERCENT;\n"
-        )
+        box = f"x >= {x0!r} AND x < {x1!r} AND y >= {y0!r} AND y < {y1!r}"
+        text += f"CREATE QUERY q{i} INTO nowhere AS SELECT n FROM s WHERE {before}{box} {policy};\n"
     return text
+
+
+def fixed(method: str) -> str:
+    """The clauses of a fixed share."""
+    qos = "QOS WEIGHT 1 FAIRNESS 0.5 " if method.startswith("SIFTER") else ""
+    return f"{qos}SHED {method} BY {100 * (1 - KEEP)!r} PERCENT"
 
 
 def counts(given: Workload, rows: Floats) -> Floats:
@@ -101,7 +109,7 @@ def quality(given: Workload, got: Floats, wanted: Floats) -> float:
 
 def measured(folder: Path, given: Workload, method: str) -> dict[str, list[QuerySample]]:
     recorder = Recorder()
-    plan = compile_program(program(given, method), CompileOptions(base_dir=str(folder))).require()
+    plan = compile_program(program(given, fixed(method)), CompileOptions(base_dir=str(folder))).require()
     with TemporaryDirectory() as checkpoint:
         report = run_plan(plan, RunOptions(once=True, checkpoint=Path(checkpoint)), recorder)
     completed(report)

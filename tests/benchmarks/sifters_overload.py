@@ -42,6 +42,7 @@ from tests.benchmarks.sifters import (
     SETTINGS,
     WANTED,
     counts,
+    program,
     quality,
     sifter_for,
     simulated,
@@ -58,24 +59,7 @@ SPARE_S = 240
 SCORE = "CONCAT(CAST(n AS STRING), CAST(x AS STRING))"
 for _ in range(16):
     SCORE = f"SHA2({SCORE}, 512)"
-
-
-def program(given: Workload, policy: str, at_once: int | None = None) -> str:
-    """``at_once``: so many files in a micro-batch."""
-    tuned = "" if at_once is None else f", max_files_per_trigger = {at_once}"
-    text = f"""
-        CREATE STREAM s (n BIGINT, x DOUBLE, y DOUBLE, ts TIMESTAMP, WATERMARK FOR ts AS ts)
-        WITH (connector = 'file', format = 'parquet', path = 'in'{tuned});
-        CREATE SINK nowhere WITH (connector = 'noop');
-    """
-    q = given.queries
-    for i in range(QUERIES):
-        (x0, y0), (x1, y1) = q.lo[i].tolist(), q.hi[i].tolist()
-        text += (
-            f"CREATE QUERY q{i} INTO nowhere AS SELECT n FROM s WHERE ASCII({SCORE}) > 0 AND x >= {x0!r} AND x < {x1!r} "
-            f"AND y >= {y0!r} AND y < {y1!r} {policy};\n"
-        )
-    return text
+SCORED = f"ASCII({SCORE}) > 0 AND "
 
 
 def run(folder: Path, text: str, options: RunOptions) -> tuple[Recorder, RunRecord]:
@@ -90,7 +74,7 @@ def capacity(given: Workload) -> float:
     """Rows in a second, of files that wait."""
     with TemporaryDirectory() as scratch:
         write(Path(scratch) / "in", [given.rows(PILOT_ROWS) for _ in range(PILOT_FILES)])
-        recorder, _ = run(Path(scratch), program(given, "", 2), RunOptions(once=True))
+        recorder, _ = run(Path(scratch), program(given, "", 2, SCORED), RunOptions(once=True))
     samples = [s for of in recorder.samples.values() for s in of if s.rows_in]
     return taken_per_s(samples, max(s.ended for s in samples if s.batch == 0)) / QUERIES
 
@@ -120,7 +104,7 @@ def loaded(folder: Path, name: str, given: Workload, policy: str, goal_ms: int, 
     feed.start()
     options = RunOptions(duration_s=seconds, checkpoint=folder / name / "checkpoint", trigger_ms=round(PACE * goal_ms))
     try:
-        recorder, record = run(place.parent, program(given, policy), options)
+        recorder, record = run(place.parent, program(given, policy, None, SCORED), options)
     finally:
         feed.stopping.set()
         feed.join()
