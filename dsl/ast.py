@@ -103,7 +103,10 @@ class Unary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Expr):
-    """``op`` is one of ``+ - * / % || = <> < <= > >= AND OR`` (``==``, ``!=`` are normalised)."""
+    """``op`` is one of ``+ - * / % || = <> < <= > >= @> <@ AND OR``.
+
+    ``==`` and ``!=`` are normalised; so are ``IS SUBSET OF``, which is ``<@``, and ``IS SUPERSET OF``.
+    """
 
     op: str
     left: Expr

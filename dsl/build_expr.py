@@ -180,6 +180,15 @@ def is_null(_b: Build, span: Span, operand: ast.Expr, negated: Token | None) -> 
     return ast.IsNull(operand=operand, negated=bool(negated), span=span)
 
 
+def is_subset(
+    _b: Build, span: Span, left: ast.Expr, negated: Token | None, kind: Token, right: ast.Expr
+) -> ast.Expr:
+    """The signs ``<@`` and ``@>`` in words, and what they say negated."""
+    op = "<@" if kind.text.upper() == "SUBSET" else "@>"
+    test = ast.Binary(op=op, left=left, right=right, span=span)
+    return ast.Unary(op="NOT", operand=test, span=span) if negated else test
+
+
 def in_list(
     _b: Build, span: Span, operand: ast.Expr, negated: Token | None, items: tuple[ast.Expr, ...]
 ) -> ast.Expr:
@@ -337,6 +346,7 @@ EXPR_ACTIONS: dict[str, Callable[..., Any]] = {
     "index": index,
     "interval": interval,
     "is_null": is_null,
+    "is_subset": is_subset,
     "like": like,
     "map_type": map_type,
     "name": name,

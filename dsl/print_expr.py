@@ -8,7 +8,7 @@ from streamq.dsl.print_parts import Docs, duration_text, name_text, string_text,
 
 _OR, _AND, _NOT, _PREDICATE, _SUM, _TERM, _FACTOR, _CHAIN = range(8)
 _BINARY = {"OR": _OR, "AND": _AND}
-_BINARY |= dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), _PREDICATE)
+_BINARY |= dict.fromkeys(("=", "<>", "<", "<=", ">", ">=", "@>", "<@"), _PREDICATE)
 _BINARY |= dict.fromkeys(("+", "-", "||"), _SUM)
 _BINARY |= dict.fromkeys(("*", "/", "%"), _TERM)
 

@@ -55,7 +55,9 @@ _THINGS: tuple[tuple[frozenset[str], frozenset[str], str], ...] = (
     (frozenset({"NAME", "ARRAY"}), frozenset("NAME ARRAY MAP STRUCT".split()), "a type"),
     (
         frozenset({"+", "="}),
-        frozenset("+ - * / % || = <> < <= > >= AND OR NOT IS IN LIKE RLIKE BETWEEN [ . (".split()),
+        frozenset(
+            "+ - * / % || = <> < <= > >= @> <@ AND OR NOT IS IN LIKE RLIKE BETWEEN [ . (".split()
+        ),
         "an operator",
     ),
     (

@@ -145,8 +145,12 @@ def words(pattern: Pattern) -> str:
             return words(bound)
         case ArrayOf(Variable(_, Class("any"))):
             return "an ARRAY"
+        case ArrayOf(Variable(_, Class("ord"))):
+            return "an ARRAY of values that can be sorted"
         case ArrayOf(element):
             return f"an ARRAY of {words(element).removeprefix('a ')} values"
+        case MapOf(_, Class("num")):
+            return "a MAP to numbers"
         case MapOf():
             return "a MAP"
         case Either(options):

@@ -10,11 +10,12 @@ from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.logical import FunctionDecl
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.source import Span
 from streamq.dsl.types import converts_silently, with_article
 from streamq.stdlib.calls import Arg
 from streamq.stdlib.functions import FUNCTIONS, lookup
 from streamq.stdlib.registry import FunctionSpec, Kind
-from streamq.stdlib.signatures import Mismatch, match_call
+from streamq.stdlib.signatures import Mismatch, Signature, match_call
 
 if TYPE_CHECKING:
     from streamq.compiler.binder.expressions import ExpressionBinder
@@ -51,10 +52,17 @@ def bind_call(binder: ExpressionBinder, node: ast.Call) -> Expr:
     if spec.kind is Kind.QUALITY:
         return ir.Quality(function=spec.name, type=matched.result, nullable=False,
                           origin=node.span)
+    return scalar_call(binder, matched, args, node.span)
+
+
+def scalar_call(
+    binder: ExpressionBinder, matched: Signature, args: tuple[Expr, ...], span: Span
+) -> Expr:
+    """The call that matched, its arguments brought to the types of the parameters."""
     coerced = tuple(binder.coerce(a, t) for a, t in zip(args, matched.params, strict=True))
     return ir.Call(
-        function=spec.name, args=coerced, spec=matched.spec, type=matched.result,
-        nullable=_nullable(matched.spec, args), origin=node.span,
+        function=matched.spec.name, args=coerced, spec=matched.spec, type=matched.result,
+        nullable=_nullable(matched.spec, args), origin=span,
     )
 
 

@@ -11,6 +11,7 @@ from streamq.compiler.binder.arithmetic import (
     concat_fits,
 )
 from streamq.compiler.binder.calls import bind_call
+from streamq.compiler.binder.containment import CONTAINMENTS, bind_containment
 from streamq.compiler.binder.context import UNKNOWN, BindContext, is_unknown, unknown
 from streamq.compiler.binder.literals import (
     bind_number,
@@ -189,6 +190,8 @@ class ExpressionBinder:
             return unknown(node.span)
         if node.op in COMPARISONS:
             return self.compare(node.op, left, right, node.span)
+        if node.op in CONTAINMENTS:
+            return bind_containment(self, node.op, left, right, node.span)
         nullable = left.nullable or right.nullable
         if node.op == "||":
             if not (concat_fits(left.type) and concat_fits(right.type)):

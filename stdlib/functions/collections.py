@@ -92,6 +92,20 @@ _c.scalar(
     "ARRAY_EXCEPT", "ARRAY<T:ord>, ARRAY<T:ord>", "ARRAY<T>", "The values of the first only, once."
 )
 _c.scalar("ARRAYS_OVERLAP", "ARRAY<T:ord>, ARRAY<T:ord>", "BOOLEAN", "Whether a value is in both.")
+_c.scalar(
+    "OVERLAP",
+    "ARRAY<T:ord>, ARRAY<T:ord>",
+    "INT",
+    "How many different values are in both, NULLs left out.",
+    sql="array_size(array_compact(array_intersect({args})))",
+)
+_c.scalar(
+    "CONTAINS_ALL",
+    "ARRAY<T:ord>, ARRAY<T:ord>",
+    "BOOLEAN",
+    "Whether every value of the second is in the first, NULLs left out; `a @> b` means it.",
+    sql="(array_size(array_compact(array_except({1}, {0}))) = 0)",
+)
 _c.scalar("ARRAY_MAX", "ARRAY<T:ord>", "T", "The largest element.")
 _c.scalar("ARRAY_MIN", "ARRAY<T:ord>", "T", "The smallest element.")
 _c.scalar("ARRAY_SORT", "ARRAY<T:ord>", "ARRAY<T>", "The elements in order, NULLs last.")
@@ -128,6 +142,16 @@ _c.scalar(
 )
 _c.scalar(
     "MAP_FROM_ARRAYS", "ARRAY<K:ord>, ARRAY<V>", "MAP<K,V>", "A map of keys and as many values."
+)
+_c.scalar(
+    "INNER_PRODUCT",
+    "MAP<K:ord,num>, MAP<K:ord,num>",
+    "DOUBLE",
+    "The sum, over the keys of both, of the two numbers' products; NULL numbers add nothing.",
+    sql=(
+        "aggregate(map_values(map_zip_with({0}, {1}, (k, a, b) -> CAST(a AS DOUBLE) * CAST(b AS DOUBLE))),"
+        " 0D, (total, product) -> total + coalesce(product, 0D))"
+    ),
 )
 _c.scalar(
     "STR_TO_MAP",

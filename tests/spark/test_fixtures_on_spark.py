@@ -252,6 +252,75 @@ OWN_TEST = """\
     counted: {columns: [k, total], rows: [[NOTHING, 2], [A, 3]]}
 """
 
+SETS = """\
+CREATE STREAM posts (
+  id INT, lang STRING, tags ARRAY<STRING>, weights MAP<STRING, DOUBLE>, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL 2 SECONDS
+) WITH (connector = 'file', path = 'not/there', format = 'json');
+CREATE STREAM news (
+  id INT, lang STRING, tags ARRAY<STRING>, weights MAP<STRING, DOUBLE>, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL 2 SECONDS
+) WITH (connector = 'file', path = 'nor/there', format = 'json');
+CREATE QUERY alike AS
+  SELECT ISTREAM(a.id AS post, b.id AS story, OVERLAP(a.tags, b.tags) AS shared)
+  FROM posts [RANGE 10 SECONDS] a JOIN news [RANGE 10 SECONDS] b ON OVERLAP(a.tags, b.tags) >= 2;
+CREATE QUERY alike_in_one_language AS
+  SELECT ISTREAM(a.id AS post, b.id AS story)
+  FROM posts [RANGE 10 SECONDS] a JOIN news [RANGE 10 SECONDS] b ON a.lang = b.lang AND OVERLAP(a.tags, b.tags) >= 2;
+CREATE QUERY covered AS
+  SELECT a.id AS post, b.id AS story
+  FROM posts [RANGE 10 SECONDS] a JOIN news [RANGE 10 SECONDS] b ON a.tags <@ b.tags;
+CREATE QUERY near AS
+  SELECT ISTREAM(a.id AS post, b.id AS story, INNER_PRODUCT(a.weights, b.weights) AS nearness)
+  FROM posts [RANGE 10 SECONDS] a JOIN news [RANGE 10 SECONDS] b ON INNER_PRODUCT(a.weights, b.weights) > 0.5;
+CREATE QUERY without_both AS
+  SELECT id FROM posts [TUMBLE 10 SECONDS] WHERE tags IS NOT SUPERSET OF ARRAY('x', 'y');
+"""
+SETS_TEST = """\
+- test: joins on sets
+  input:
+    posts:
+      columns: [id, lang, tags, weights, ts]
+      rows:
+        - [1, en, [x, y, x], {a: 0.5, b: 1}, 2024-01-01 00:00:01]
+        - [2, de, [y, null, z], {b: null, c: 2}, 2024-01-01 00:00:03]
+        - [3, en, [], {}, 2024-01-01 00:00:04]
+        - [4, en, null, null, 2024-01-01 00:00:05]
+        # When it comes no story of before 00:00:04 is there any more.
+        - [5, en, [x, y, z], {a: 1}, 2024-01-01 00:00:14]
+    news:
+      columns: [id, lang, tags, weights, ts]
+      rows:
+        - [11, en, [y, x], {c: 1, b: 0.25, a: 1}, 2024-01-01 00:00:02]
+        - [12, de, [z, null, y, x], {b: 9, a: .inf}, 2024-01-01 00:00:03]
+        - [13, de, [x, null, null], {}, 2024-01-01 00:00:06]
+        - [14, en, null, {a: null}, 2024-01-01 00:00:06]
+  expect:
+    alike:
+      columns: [post, story, shared]
+      rows: [[1, 11, 2], [1, 12, 2], [2, 12, 2]]
+    alike_in_one_language:
+      columns: [post, story]
+      rows: [[1, 11], [2, 12]]
+    covered:
+      columns: [post, story]
+      changes:
+        - {at: 2024-01-01 00:00:02, add: [1, 11]}
+        - {at: 2024-01-01 00:00:03, add: [1, 12]}
+        - {at: 2024-01-01 00:00:03, add: [2, 12]}
+        - {at: 2024-01-01 00:00:04, add: [3, 11]}
+        - {at: 2024-01-01 00:00:04, add: [3, 12]}
+        - {at: 2024-01-01 00:00:06, add: [3, 13]}
+        - {at: 2024-01-01 00:00:11, remove: [1, 11]}
+        - {at: 2024-01-01 00:00:11, remove: [1, 12]}
+        - {at: 2024-01-01 00:00:12, remove: [3, 11]}
+        - {at: 2024-01-01 00:00:13, remove: [2, 12]}
+        - {at: 2024-01-01 00:00:13, remove: [3, 12]}
+        - {at: 2024-01-01 00:00:14, remove: [3, 13]}
+    near:
+      columns: [post, story, nearness]
+      rows: [[1, 11, 0.75], [1, 12, .inf], [2, 11, 2]]
+    without_both: {columns: [id], rows: [[2], [3]]}
+"""
+
 
 @pytest.fixture
 def on_spark(spark: SparkSession) -> FixtureRuns:
@@ -313,6 +382,13 @@ def test_open_windows_and_no_input(folder: Path, on_spark: FixtureRuns) -> None:
 def test_values_of_every_type(folder: Path, on_spark: FixtureRuns) -> None:
     (one,) = outcomes(folder, on_spark, ALL_TYPES, TYPES)
     assert passed(one)
+
+
+def test_joins_on_sets(folder: Path, on_spark: FixtureRuns) -> None:
+    """With an equality Spark joins by itself; without one the pairs are StreamQ's, and their test is Spark's."""
+    (one,) = outcomes(folder, on_spark, SETS_TEST, SETS)
+    assert passed(one)
+    assert one.not_compared == ()
 
 
 def test_functions_of_the_program_are_called_on_both(folder: Path, on_spark: FixtureRuns) -> None:

@@ -48,6 +48,7 @@ _FORMS = {
     "bool": [
         "(number = number)", "(number < number)", "(int >= number)", "(text <> text)", "(bool AND bool)",
         "(bool OR bool)", "(NOT bool)", "(number BETWEEN number AND number)", "(text LIKE 'a%')",
+        "(ARRAY(text, text) @> ARRAY(text))", "(OVERLAP(ARRAY(int), ARRAY(int, int)) > 0)",
         "(number IN (1, number))", "(text IS NULL)", "(time > '2024-01-01')",
     ],
     "time": ["(time + INTERVAL 5 SECONDS)", "DATE_TRUNC('hour', time)"],

@@ -19,6 +19,21 @@ SETS = (
     "ARRAY(1, 2, 2, CAST(NULL AS INT)), ARRAY(2, 3); ARRAY('a'), ARRAY('b'); ARRAY(1), ARRAY(CAST(NULL AS INT));"
     f"ARRAY(1e0, {NAN}), ARRAY({NAN}, -0e0, 0e0); ARRAY(ARRAY(1)), ARRAY(ARRAY(1), ARRAY(2)); ARRAY(0), ARRAY(0)"
 )
+MORE_SETS = (
+    "ARRAY(1, 2, CAST(NULL AS INT)), ARRAY(2, 2, 1); ARRAY(2, 1), ARRAY(1, CAST(NULL AS INT)); ARRAY(1), ARRAY(1, 2);"
+    "ARRAY(1), ARRAY(); ARRAY(), ARRAY(1); ARRAY(), ARRAY(); ARRAY('a', 'b'), ARRAY('B', 'a');"
+    f"ARRAY({NAN}, 1e0), ARRAY({NAN}, {NAN}); ARRAY(1.50, 2), ARRAY(1.5, 2.000); ARRAY({DAY}), ARRAY({TS}, {DAY});"
+    f"ARRAY({AB}, UNHEX('')), ARRAY({AB}); ARRAY(STRUCT(1, {NAN})), ARRAY(STRUCT(1, {NAN}), STRUCT(2, {NAN}));"
+    "ARRAY(ARRAY(1, NULL)), ARRAY(ARRAY(1, NULL)); ARRAY(CAST(1.1 AS FLOAT)), ARRAY(1.1e0); ARRAY(TRUE, FALSE), ARRAY(TRUE)"
+)
+WEIGHTS = (
+    "MAP('a', 2, 'b', 3), MAP('b', 5, 'c', 7); MAP('a', 1e0), MAP('b', 1e0); MAP(), MAP(); MAP('a', 1), MAP();"
+    "MAP('a', NULL, 'b', 2e0), MAP('a', 3e0, 'b', 4e0); MAP('a', 0.25, 'b', 1.5), MAP('b', 2, 'a', CAST(NULL AS INT));"
+    "MAP('a', 1e16, 'b', 1e0, 'c', -1e16), MAP('c', 1, 'a', 1, 'b', 1); MAP('c', 1, 'a', 1, 'b', 1), MAP('a', 1e16, 'b', 1e0, 'c', -1e16);"
+    f"MAP('a', {INF}, 'b', 1e0), MAP('a', CAST(NULL AS DOUBLE), 'b', 2e0); MAP('a', {NAN}), MAP('b', 1e0); MAP('a', {NAN}), MAP('a', 0e0);"
+    f"MAP({NAN}, 2), MAP({NAN}, 3); MAP(0e0, 2), MAP(-0e0, 3); MAP(1, 2), MAP(1.0, 9223372036854775807); MAP({DAY}, 1), MAP({TS}, 1);"
+    f"MAP(ARRAY(1, {NAN}), 2), MAP(ARRAY(1, {NAN}), 3); MAP({AB}, 2), MAP({AB}, CAST(0.1 AS FLOAT)); MAP('a', -0e0), MAP('a', 1)"
+)
 ARRAYS = (
     "ARRAY(3, 1, 2); ARRAY('b', 'a', CAST(NULL AS STRING), 'a'); ARRAY(CAST(NULL AS INT));"
     f"ARRAY(1e0, {NAN}, -1e0, {NAN}); ARRAY(1.5, 1.50, -2); ARRAY(STRUCT(1, 'b'), STRUCT(1, 'a'));"
@@ -193,6 +208,8 @@ SAMPLES: dict[str, str] = {
     "ARRAY_REMOVE": f"ARRAY(1, 2, NULL, 2), 2; ARRAY('a'), 'b'; ARRAY(1e0, {NAN}), {NAN}",
     **dict.fromkeys(("ARRAY_COMPACT", "ARRAY_DISTINCT", "ARRAY_MAX", "ARRAY_MIN", "ARRAY_SORT", "SORT_ARRAY"), ARRAYS),
     **dict.fromkeys(("ARRAY_UNION", "ARRAY_INTERSECT", "ARRAY_EXCEPT", "ARRAYS_OVERLAP"), SETS),
+    **dict.fromkeys(("OVERLAP", "CONTAINS_ALL"), f"{SETS}; {MORE_SETS}"),
+    "INNER_PRODUCT": WEIGHTS,
     "SLICE": "ARRAY(1, 2, 3), 2, 2; ARRAY(1, 2, 3), -2, 5; ARRAY(1, 2), 0, 1; ARRAY(1, 2), 1, -1; ARRAY(1, 2), 5, 1; ARRAY(1, 2), -5, 2", "FLATTEN": "ARRAY(ARRAY(1, 2), ARRAY(3)); ARRAY(ARRAY(1), NULL)",
     "ARRAY_JOIN": "ARRAY('a', NULL, 'b'), '-'; ARRAY('a', NULL, 'b'), '-', '?'; ARRAY(CAST(NULL AS STRING)), ','", "ARRAYS_ZIP": "ARRAY(1, 2), ARRAY('a'); ARRAY(1)",
     "MAP_KEYS": MAPS, "MAP_VALUES": MAPS, "MAP_ENTRIES": MAPS, "MAP_CONTAINS_KEY": "MAP('a', 1), 'a'; MAP('a', 1), 'b'",
@@ -232,6 +249,7 @@ EXPRESSIONS: tuple[str, ...] = (
     "ARRAY(1, NULL) = ARRAY(1, NULL)", "STRUCT(1, 'a') < STRUCT(1, 'b')", f"{AB} < UNHEX('ff')", "ARRAY(1) < ARRAY(1, 2)",
     "NULL AND FALSE", "NULL AND TRUE", "NULL OR TRUE", "NULL OR FALSE", "NOT NULL", "NOT TRUE", "TRUE AND TRUE AND FALSE",
     "'a' || 'b' || 1", "'a' || NULL", "1.5 || TRUE", f"'x' || {DAY}", "1e0 || ''", "1e7 || '|' || 1e-4 || '|' || 123.456e0",
+    "ARRAY(1, 2) @> ARRAY(2, 2)", "ARRAY(1) <@ ARRAY(2, 1.0)", "ARRAY('a') IS NOT SUBSET OF ARRAY('b')", "ARRAY(1, 2) IS SUPERSET OF NULL", "NULL <@ NULL",
     "'abc' LIKE 'a%'", "'abc' LIKE '_b_'", "'a%c' LIKE 'a\\%c'", "'a\nb' LIKE 'a%b'", "'abc' NOT LIKE 'x%'", "'abc' RLIKE 'b.'", "NULL LIKE 'a'", "'a.c' LIKE 'a.c'",
     "1 IN (1, 2)", "3 IN (1, NULL)", "1 IN (1, NULL)", "NULL IN (1)", f"{NAN} IN (1e0, {NAN})", "1 NOT IN (2, 3)", "'a' IN ('b')", "1 IN (1 + 0, 2.5)",
     "5 BETWEEN 1 AND 5", "NULL BETWEEN 1 AND 2", "5 IS NULL", "NULL IS NOT NULL",

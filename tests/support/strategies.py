@@ -86,7 +86,7 @@ TYPES = st.recursive(
 # --- expressions ---------------------------------------------------------------------------------
 
 _COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
-_OPERATORS = ["+", "-", "*", "/", "%", "||", *_COMPARISONS, "AND", "OR"]
+_OPERATORS = ["+", "-", "*", "/", "%", "||", *_COMPARISONS, "@>", "<@", "AND", "OR"]
 
 
 def exprs(depth: int) -> SearchStrategy:

@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from streamq.compiler.ir.expr import Call
-from streamq.dsl.types import DATE, Array, Map, Type
+from streamq.dsl.types import DATE, DOUBLE, Array, Map, Type
+from streamq.runtime.reference.casts import Convert, converter
 from streamq.runtime.reference.facts import sort_key
 from streamq.runtime.reference.functions.declare import Family, Function
 from streamq.runtime.reference.operators import equality
@@ -27,6 +28,8 @@ _f.plain("ARRAY_PREPEND")(lambda array, v: None if array is None else (v, *array
 _f.plain("ARRAY_COMPACT")(lambda array: tuple(v for v in array if v is not None))
 _f.plain("ARRAY_MAX")(lambda array: max(_known(array), key=sort_key, default=None))
 _f.plain("ARRAY_MIN")(lambda array: min(_known(array), key=sort_key, default=None))
+_f.plain("OVERLAP")(lambda a, b: len(_set(a) & _set(b)))
+_f.plain("CONTAINS_ALL")(lambda a, b: _set(b) <= _set(a))
 _f.plain("FLATTEN")(lambda arrays: None if None in arrays else sum(arrays, ()))
 _f.plain("ARRAYS_ZIP")(lambda *arrays: _zipped(arrays))
 _f.plain("MAP_KEYS")(lambda pairs: tuple(k for k, _ in pairs))
@@ -36,6 +39,11 @@ _f.plain("MAP_ENTRIES")(lambda pairs: pairs)
 
 def _known(array: Values) -> list[Any]:
     return [v for v in array if v is not None]
+
+
+def _set(array: Values) -> set[object]:
+    """What is known in the array, by what two equal values have in common."""
+    return {sort_key(v) for v in _known(array)}
 
 
 def _zipped(arrays: tuple[Values, ...]) -> Values:
@@ -87,6 +95,28 @@ def map_from_arrays(call: Call) -> Function:
 def map_contains_key(call: Call) -> Function:
     key = equality(call.args[1].type)
     return lambda pairs, wanted: any(key(k) == key(wanted) for k, _ in pairs)
+
+
+@_f.typed("INNER_PRODUCT")
+def inner_product(call: Call) -> Function:
+    """The sum of floats depends on their order, which is that of the first map, and on nothing else."""
+    (key, of_first), (_, of_second) = (_weighed(arg.type) for arg in call.args)
+
+    def product(first: Pairs, second: Pairs) -> float:
+        found = {key(k): of_second(v) for k, v in second if v is not None}
+        total = 0.0  # The built-in sum() would be more exact than Spark.
+        for k, v in first:
+            if v is not None and key(k) in found:
+                total += of_first(v) * found[key(k)]
+        return total
+
+    return product
+
+
+def _weighed(t: Type) -> tuple[Callable[[object], object], Convert]:
+    """What equal keys of a map have in common, and its numbers as doubles."""
+    assert isinstance(t, Map)
+    return equality(t.key), converter(t.value, DOUBLE)
 
 
 @_f.typed("SEQUENCE")
@@ -211,7 +241,7 @@ def _filtered(call: Call, *, keep: bool) -> Function:
 
 @_f.plain("ARRAYS_OVERLAP")
 def arrays_overlap(a: Values, b: Values) -> bool | None:
-    if {sort_key(v) for v in _known(a)} & {sort_key(v) for v in _known(b)}:
+    if _set(a) & _set(b):
         return True
     return None if a and b and (None in a or None in b) else False
 

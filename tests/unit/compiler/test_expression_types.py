@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.compiling import codes, expression, type_of
+from tests.support.compiling import PRELUDE, USED, codes, expression, found, type_of
 
 TYPES = {
     # literals
@@ -99,6 +99,10 @@ TYPES = {
     "i IN (1, 2.5, NULL)": "BOOLEAN",
     "ts IN ('2024-01-01')": "BOOLEAN",
     "tags IS NOT NULL": "BOOLEAN",
+    "tags @> ARRAY('x')": "BOOLEAN",
+    "tags <@ NULL": "BOOLEAN",
+    "ARRAY() IS SUBSET OF tags": "BOOLEAN",
+    "ARRAY(d, 1.123) IS NOT SUPERSET OF ARRAY(i, x)": "BOOLEAN",
     "o = o": "BOOLEAN",
     # choices and casts
     "CASE WHEN b THEN 1 ELSE 2.5 END": "DECIMAL(11,1)",
@@ -116,6 +120,8 @@ TYPES = {
     "ROUND(d, 1)": "DECIMAL(10,1)",
     "COALESCE(i, l)": "BIGINT",
     "SIZE(tags)": "INT",
+    "OVERLAP(tags, ARRAY(v))": "INT",
+    "INNER_PRODUCT(m, MAP(v, d))": "DOUBLE",
     "own(i, v)": "DECIMAL(7,3)",
     "OWN(1, 'x')": "DECIMAL(7,3)",
     "COMPLETENESS()": "DOUBLE",
@@ -165,6 +171,7 @@ NULLABLE = {
     "COUNT(*)": False,
     "SUM(n)": True,
     "tags[0]": True,
+    "ARRAY(1) @> ARRAY(n)": True,
 }
 
 
@@ -184,10 +191,27 @@ def test_a_side_without_counterpart_becomes_nullable() -> None:
 MISFITS = [
     "i + t", "t + 1", "tags + tags", "b + 1", "ts + 1", "ts + ts", "day - day", "day - ts", "-t", "NOT i",
     "i = t", "ts > 'x'", "ts = 1", "b = 1", "m = m", "tags = 'a'", "i IN ('a')", "i BETWEEN 1 AND 'b'",
-    "i LIKE 'a'", "t LIKE 1", "tags || 'a'", "i[0]", "tags['a']", "m[1]", "t[0]", "(i, l)", "NULL",
+    "i LIKE 'a'", "t LIKE 1", "tags @> 'a'", "tags <@ m", "m @> m", "NOT i @> l", "ARRAY(m) <@ ARRAY(m)", "tags @> ARRAY(1)", "tags || 'a'", "i[0]", "tags['a']", "m[1]", "t[0]", "(i, l)", "NULL",
     "CASE WHEN b THEN 1 ELSE 'a' END", "CASE i WHEN 'a' THEN 1 END", "INTERVAL 1 DAY * 2", "bin || 'a'",
     "DATE '2024-02-30'", "TIMESTAMP '0001-01-01 00:00:00+10:00'",
 ]  # fmt: skip
+
+
+WAYS_OUT = {
+    "tags @> i": "`@>`, IS SUPERSET OF, stands between two arrays: ARRAY(…) makes one of single values",
+    "t IS SUBSET OF tags": "`<@`, IS SUBSET OF, stands between two arrays: ARRAY(…) has one text in it, SPLIT(…, ',') the parts of one",
+    "m @> m": "`@>`, IS SUPERSET OF, stands between two arrays: MAP_KEYS(…) and MAP_VALUES(…) are those of a map",
+    "tags <@ ARRAY(i)": "write a CAST, for example CAST(… AS ARRAY<STRING>)",
+    "ARRAY(m) @> ARRAY(m)": "a MAP cannot be compared: make an array of what matters in it",
+}
+
+
+@pytest.mark.parametrize(("text", "help"), WAYS_OUT.items(), ids=WAYS_OUT)
+def test_ways_out_for_what_is_no_set(text: str, help: str) -> None:
+    (wrong,) = found(f"SELECT NOT {text} AS result FROM s;")
+    assert (wrong.code, wrong.help) == ("SQ0301", help)
+    begin = len(PRELUDE + USED + "SELECT NOT ")
+    assert (wrong.span.start, wrong.span.end) == (begin, begin + len(text))
 
 
 @pytest.mark.parametrize("text", MISFITS)

@@ -48,6 +48,11 @@ def test_lays_out_a_query() -> None:
     )
 
 
+def test_sets_are_compared_by_signs() -> None:
+    text = "select a from s where a is subset of b and a IS NOT superset OF b and b@>a"
+    assert formatted(text) == "SELECT a\nFROM s\nWHERE a <@ b AND NOT a @> b AND b @> a;\n"
+
+
 def test_breaks_long_lists_and_conditions() -> None:
     names = [f"a_rather_long_name_{n}" for n in range(6)]
     where = " AND ".join(f"{name} > 0" for name in names)

@@ -646,6 +646,9 @@ def test_precedence() -> None:
         ("a || b || c", "(a || b) || c"),
         ("a + 1 BETWEEN b AND c + 1 AND d", "((a + 1) BETWEEN b AND (c + 1)) AND d"),
         ("a + b > c OR d IS NOT NULL", "((a + b) > c) OR (d IS NOT NULL)"),
+        ("a || b @> c || d AND e", "((a || b) @> (c || d)) AND e"),
+        ("a @> b <@ c = d", "((a @> b) <@ c) = d"),
+        ("a IS SUBSET OF b || c OR d", "(a IS SUBSET OF (b || c)) OR d"),
         ("NOT EXISTS (SELECT 1) OR a", "(NOT (EXISTS (SELECT 1))) OR a"),
         ("-a.b[1].c", "-((a.b[1]).c)"),
     ]:
@@ -656,6 +659,26 @@ def test_synonyms() -> None:
     assert parse_expression("a == b") == parse_expression("a = b")
     assert parse_expression("a != b") == parse_expression("a <> b")
     assert parse_expression("a > SOME (s)") == parse_expression("a > any (s)")
+
+
+def test_sets_in_signs_and_in_words() -> None:
+    contains = ast.Binary(op="@>", left=name("a"), right=name("b"))
+    contained = ast.Binary(op="<@", left=name("a"), right=name("b"))
+    assert parse_expression("a @> b") == parse_expression("a is superset of b") == contains
+    assert parse_expression("a <@ b") == parse_expression("a IS SUBSET OF b") == contained
+    for text, test in (("SUPERSET", contains), ("SUBSET", contained)):
+        negated = parse_expression(f"a IS NOT {text} OF b")
+        assert negated == ast.Unary(op="NOT", operand=test)
+        assert negated.span.end == len(f"a IS NOT {text} OF b")
+
+
+def test_words_of_sets_may_be_names() -> None:
+    superset, subset, of = (name(word) for word in ("superset", "subset", "of"))
+    assert parse_expression("subset IS SUBSET OF of") == ast.Binary("<@", subset, of)
+    assert parse_expression("superset @> subset + of") == ast.Binary(
+        "@>", superset, ast.Binary("+", subset, of)
+    )
+    assert select("SELECT a IS SUBSET OF b of FROM subset superset").items[0].alias == of.parts[0]
 
 
 def test_names_fields_and_indexes() -> None:

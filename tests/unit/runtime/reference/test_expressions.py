@@ -74,6 +74,56 @@ def test_functions(text: str, expected: object) -> None:
     assert value(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Equal values are one, whatever their place, their number and their type.
+        ("OVERLAP(ARRAY(1, 2, 2, 3), ARRAY(3, 2, 3))", 2), ("OVERLAP(ARRAY('a'), ARRAY('A'))", 0),
+        ("OVERLAP(ARRAY(1, 2), ARRAY(1.0, 2.50))", 1), ("OVERLAP(ARRAY(x, -0e0), ARRAY(x, x, 0e0, 1e0))", 2),
+        ("OVERLAP(ARRAY(day), ARRAY(CAST(day AS TIMESTAMP)))", 1), ("OVERLAP(ARRAY(d), ARRAY(2.500))", 1),
+        ("OVERLAP(ARRAY(ARRAY(1, NULL)), ARRAY(ARRAY(1, NULL), ARRAY(NULL, 1)))", 1),
+        ("OVERLAP(ARRAY(STRUCT(x, 'a')), ARRAY(STRUCT(x, 'a'), STRUCT(x, 'b')))", 1),
+        # NULL elements are in nothing, and nothing is in an empty array.
+        ("OVERLAP(tags, tags)", 1), ("OVERLAP(tags, ARRAY(CAST(NULL AS STRING)))", 0), ("OVERLAP(tags, ARRAY())", 0),
+        ("OVERLAP(tags, NULL)", None), ("OVERLAP(NULL, tags)", None), ("OVERLAP(NULL, NULL)", None),
+        ("tags @> ARRAY('a', 'a')", True), ("tags @> ARRAY('a', 'b')", False), ("ARRAY('a') @> tags", True),
+        ("tags @> ARRAY(CAST(NULL AS STRING))", True), ("tags @> ARRAY()", True), ("ARRAY() @> tags", False),
+        ("ARRAY() @> ARRAY()", True), ("tags @> NULL", None), ("NULL @> tags", None), ("NULL <@ NULL", None),
+        ("ARRAY('a') <@ ARRAY('b', 'a')", True), ("ARRAY('a', 'b') <@ ARRAY('b')", False),
+        ("ARRAY(x) <@ ARRAY(1e0, x)", True), ("ARRAY(0e0) <@ ARRAY(-0e0)", True), ("ARRAY(i) <@ ARRAY(7.00)", True),
+        ("ARRAY('a') IS SUBSET OF tags", True), ("ARRAY('a') IS NOT SUBSET OF tags", False),
+        ("tags IS SUPERSET OF ARRAY('z')", False), ("tags IS NOT SUPERSET OF ARRAY('z')", True),
+        ("tags IS NOT SUBSET OF NULL", None), ("CONTAINS_ALL(ARRAY(1, 2), ARRAY(2))", True),
+    ],
+)
+def test_sets(text: str, expected: object) -> None:
+    found = value(text)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("INNER_PRODUCT(MAP('a', 2, 'b', 3), MAP('b', 5, 'c', 7))", 15.0), ("INNER_PRODUCT(m, m)", 1.0),
+        ("INNER_PRODUCT(MAP('a', 0.5), MAP('a', l))", 2.0**62), ("INNER_PRODUCT(MAP(1, f), MAP(1.0, f))", 0.25),
+        ("INNER_PRODUCT(m, MAP('z', 9))", 0.0), ("INNER_PRODUCT(m, MAP())", 0.0), ("INNER_PRODUCT(MAP(), MAP())", 0.0),
+        ("INNER_PRODUCT(m, NULL)", None), ("INNER_PRODUCT(NULL, m)", None), ("INNER_PRODUCT(NULL, NULL)", None),
+        # A NULL adds nothing, not even to what is no number or has no end.
+        ("INNER_PRODUCT(MAP('a', NULL, 'k', 2), MAP('a', 3, 'k', 4))", 8.0),
+        ("INNER_PRODUCT(MAP('a', 1e200 * 1e200, 'k', 2), MAP('a', NULL, 'k', 4))", 8.0),
+        ("INNER_PRODUCT(MAP('a', x, 'k', 2), MAP('b', x, 'k', 4))", 8.0),
+        # In the order of the first map: 1 is lost beside 1e16, but not where it comes last.
+        ("INNER_PRODUCT(MAP('a', 1e16, 'b', 1e0, 'c', -1e16), MAP('c', 1, 'a', 1, 'b', 1))", 0.0),
+        ("INNER_PRODUCT(MAP('c', 1, 'a', 1, 'b', 1), MAP('a', 1e16, 'b', 1e0, 'c', -1e16))", 1.0),
+    ],
+)
+def test_inner_products(text: str, expected: object) -> None:
+    found = value(text)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
 def test_every_declared_function_is_computed_or_said_not_to_be() -> None:
     scalar = {name for name, spec in FUNCTIONS.items() if spec.kind is Kind.SCALAR}
     assert scalar - set(SCALARS) - set(UNSUPPORTED) == set()
