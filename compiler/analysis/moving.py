@@ -109,6 +109,8 @@ def needs_changes(node: lg.Logical) -> bool:
 
 
 def _joins_changes(node: lg.Join) -> bool:
+    if node.selects is not None:
+        return True
     left, right = node.left.change, node.right.change
     if lg.Change.UPDATE in (left, right):
         return True

@@ -204,6 +204,8 @@ def _check_goals(
             elif goal is not None and isinstance(policy.method, ast.ShedAuto | ast.ShedFair):
                 _refuse(context, f"SHED {_name(policy.method)} with a goal of its own", policy.span,
                         "use SHED RANDOM, or QOS LATENCY instead of a goal")
+        case ast.ShedJoin():
+            _check_join_goal(policy, latency is not None, is_estimated(policies), context)
         case ast.ShedWindows():
             if goal is not None and goal.unit == "KBPS":
                 _refuse(context, "SHED WINDOWS TO CAPACITY", goal.span,
@@ -220,6 +222,26 @@ def _check_goals(
                 )
         case method:
             _refuse(context, f"SHED {_name(method)}", policy.span, "use SHED RANDOM")
+
+
+def _check_join_goal(policy: ast.Shed, aged: bool, estimated: bool, context: BindContext) -> None:
+    """How much of a window is compared: a share of its own, or as much as QOS LATENCY allows."""
+    goal = policy.goal
+    if goal is not None and goal.unit != "PERCENT":
+        context.error(
+            "SQ0602", "SHED JOIN keeps every row, so it has no rate of rows", goal.span,
+            help="say BY 50 PERCENT, to compare half of a window, or QOS LATENCY instead of a goal",
+        )
+    elif goal is not None and aged:
+        _both(goal, context)
+    elif goal is None and not aged:
+        _refuse(context, "SHED JOIN without a goal", policy.span,
+                "say how old results may be, QOS LATENCY 2 SECONDS, or BY 20 PERCENT")
+    elif estimated:
+        context.error(
+            "SQ0602", "nothing can be estimated of pairs that SHED JOIN never looks for", policy.method.span,
+            help="use SHED RANDOM, or remove RECOVER ESTIMATE",
+        )
 
 
 def _has_latency(policies: tuple[ast.Policy, ...]) -> bool:
@@ -280,7 +302,7 @@ def _is_run(item: ast.QosItem, policy: ast.Qos, policies: tuple[ast.Policy, ...]
         case ast.QosError():
             return aged and is_estimated(policies)
         case ast.QosUtility():
-            return isinstance(method, ast.ShedByUtility) or (aged and auto and not is_estimated(policies))
+            return isinstance(method, ast.ShedByUtility | ast.ShedJoin) or (aged and auto and not is_estimated(policies))
         case _:
             return False
 
@@ -304,7 +326,12 @@ def _check_dropped(
 ) -> None:
     """Rows that go are written down only where some may go."""
     shed = next((p.method for p in policies if isinstance(p, ast.Shed)), None)
-    if isinstance(shed, ast.ShedNone) or (shed is None and not _has_latency(policies)):
+    if isinstance(shed, ast.ShedJoin):
+        context.error(
+            "SQ0602", "RECOVER DROPPED of SHED JOIN, which keeps every row", policy.span,
+            help="what it does not do is to look for pairs: remove RECOVER DROPPED, or use SHED RANDOM",
+        )
+    elif isinstance(shed, ast.ShedNone) or (shed is None and not _has_latency(policies)):
         context.error(
             "SQ0602", "RECOVER DROPPED where nothing is shed", policy.span,
             help="say what may go, SHED RANDOM BY 20 PERCENT or QOS LATENCY 2 SECONDS, or remove it",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from streamq.compiler.binder.catalog import Catalog
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.declarations import declare_function, declare_sink, declare_source
+from streamq.compiler.binder.join_policy import check_join
 from streamq.compiler.binder.outputs import check_output
 from streamq.compiler.binder.policy import check_dropped_sink, check_policies, check_windows
 from streamq.compiler.binder.policy_columns import Readable, check_policy_columns, readable_of
@@ -124,6 +125,7 @@ def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQ
         streams = _streams_of(root, catalog)
         utilities = check_policy_columns(node.policies, streams, context, catalog.functions)
         check_windows(node.policies, root, context)
+        check_join(node.policies, root, context)
         _check_dropped(node, sink, root, env)
     if sink is not None and node.sink is not None:
         check_output(root.schema, catalog.sinks[sink.casefold()], node.sink.span, context)

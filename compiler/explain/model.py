@@ -155,10 +155,23 @@ def _step_facts(step: ph.Step) -> tuple[str, ...]:
         case ph.Stateful():
             params = ", ".join(f"{n} = {v}" for n, v in step.params)
             return (f"{step.operator} over changes: {params}",)
+        case ph.WindowJoin():
+            return _window_join(step)
         case ph.UnionAll():
             return ("union all",)
         case _:
             raise TypeError(f"not a step: {type(step).__name__}")
+
+
+def _window_join(step: ph.WindowJoin) -> tuple[str, ...]:
+    kind, *rest = step.condition
+    (left, bw), (right, _) = step.grids
+    how = "all of it" if step.sampled is None else f"the fraction `frac` of it, {step.sampled:.0%} of so many all of it"
+    return (
+        f"join of windows on {kind}: {', '.join(map(str, rest))}",
+        f"a row is in its window for {left} µs on the left, {right} µs on the right, in basic windows of {bw} µs",
+        f"each row is compared with {how}",
+    )
 
 
 def _item(name: str, sql: str) -> str:

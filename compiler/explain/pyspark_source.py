@@ -132,7 +132,7 @@ def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
 def _state_store(plan: ph.PhysicalPlan) -> dict[str, str]:
     """The state store that operators over changes need."""
     steps = (step for query in plan.queries for step in ph.walk(query.root))
-    return dict(ROCKSDB) if any(isinstance(step, ph.Stateful) for step in steps) else {}
+    return dict(ROCKSDB) if any(isinstance(step, ph.Stateful | ph.WindowJoin) for step in steps) else {}
 
 
 def _from_environment(name: str) -> str:
@@ -248,6 +248,11 @@ def _step(step: ph.Step, script: Script) -> str:
             below = _step(step.input, script)
             made = f"{step.operator!r}, {dict(step.params)!r}, {step.kinds!r}, {step.results!r}"
             return script.frame(f"with_operator({below}, {made})")
+        case ph.WindowJoin():
+            script.add("from streamq.runtime.spark.window_join import with_window_join")
+            below = _step(step.input, script)
+            made = f"{step.condition!r}, {step.grids!r}, {step.kinds!r}, {step.left}, {step.sampled!r}, {step.worths}"
+            return script.frame(f"with_window_join({below}, {made})")
         case ph.UnionAll():
             frames = [_step(i, script) for i in step.inputs]
             return script.frame(".union(".join(frames) + ")" * (len(frames) - 1))

@@ -179,7 +179,8 @@ def show_operator(node: lg.Logical) -> str:
             return f"ORDER BY {order}" + ("" if node.limit is None else f" LIMIT {node.limit}")
         case lg.Join():
             on = "" if node.condition is None else f" ON {show_expr(node.condition)}"
-            return f"{node.kind.value} JOIN{on}"
+            part = "" if node.selects is None else f", EACH ROW WITH {node.selects.goal.words}"
+            return f"{node.kind.value} JOIN{on}{part}"
         case lg.Union():
             return "UNION ALL"
         case lg.Compare():

@@ -73,6 +73,22 @@ class Sift:
         return f"those of {' and '.join(self.attributes)} that queries want least first"
 
 
+@dataclass(frozen=True, slots=True)
+class Selects:
+    """A join that keeps every row, and compares each with a part of the other window (SHED JOIN).
+
+    ``query``: whose control relation has the fraction; ``goal``: what that follows from. ``bw_ms``: length of a basic window,
+    0 where none is asked for; ``sampled``: the base share of rows that are compared with all. ``worth``: the columns of the
+    left and of the right input that say what a row is worth, empty where it does not count; a pair is worth the larger one.
+    """
+
+    query: str
+    goal: Goal
+    bw_ms: int
+    sampled: float
+    worth: tuple[str, str] = ("", "")
+
+
 def has_all(stream: str, columns: Set[str], names: tuple[ast.Name, ...]) -> bool:
     """Whether names, which may say whose they are, are all of columns of a stream; ``columns``: case-folded."""
     return all(
@@ -91,6 +107,7 @@ class Goal:
     ``ranked``: which rows go depends on what is in them, so it has to be learned what is in all of them.
     ``window_ms``: whole windows of that length stay or go, which take rows for ``late_ms`` after their end. ``needed``:
     the share that is kept of the rows that the query wants, by a sifter; ``sampled``: the share that it looks at.
+    ``selects``: the share is not that of the rows that are kept, but of the other window with which a join compares each.
     ``worth``: what an answer without any row loses, against those of the other queries of the program that have one and
     shed together with this: first where rows are worth least for their work. None: it sheds by itself.
     """
@@ -109,6 +126,7 @@ class Goal:
     needed: float = 0.0
     sampled: float | None = None
     worth: float | None = None
+    selects: bool = False
 
     @property
     def steered(self) -> bool:
@@ -117,7 +135,9 @@ class Goal:
 
     @property
     def words(self) -> str:
-        """Which rows go, as the end of a sentence."""
+        """Which rows go, or with what of the other window each is compared, as the end of a sentence."""
+        if self.selects:
+            return self._compared
         if self.percent is not None:
             return f"{self.percent:g} % of the rows"
         if self.rows_per_s is not None:
@@ -130,6 +150,14 @@ class Goal:
             least = f", but at least {self.needed:.0%} of those that it wants"
         fair = "" if self.fair_ms is None else ", and as fair queries give each other"
         return f"as many rows as results no older than {show_ms(self.latency_ms)} need{least}{fair}"
+
+    @property
+    def _compared(self) -> str:
+        if self.percent is not None:
+            return f"{100 - self.percent:g} % of the other window"
+        assert self.latency_ms is not None
+        least = f", and at least {self.least:.0%} of it" if self.least else ""
+        return f"as much of the other window as results no older than {show_ms(self.latency_ms)} allow{least}"
 
     @property
     def turn(self) -> str:

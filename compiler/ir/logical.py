@@ -10,7 +10,7 @@ from enum import Enum
 from functools import cached_property
 
 from streamq.compiler.ir.expr import AggCall, Column, Expr
-from streamq.compiler.ir.goals import Goal, Rank, Sift
+from streamq.compiler.ir.goals import Goal, Rank, Selects, Sift
 from streamq.dsl.ast import R2S, JoinKind, Policy
 from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import NO_SPAN, Span
@@ -339,7 +339,8 @@ class Sort(_OneInput):
 class Join(Logical):
     """Pairs of rows, both in their windows at time t, that satisfy the condition.
 
-    ``anti``: of an outer join only the rows without a counterpart are looked at, at every instant.
+    ``anti``: of an outer join only the rows without a counterpart are looked at, at every instant. ``selects``: each row is
+    compared with a part of the other window only.
     """
 
     left: Logical
@@ -347,6 +348,7 @@ class Join(Logical):
     kind: JoinKind
     condition: Expr | None
     anti: bool = False
+    selects: Selects | None = None
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:

@@ -144,6 +144,25 @@ class Stateful(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class WindowJoin(Step):
+    """Pairs of rows of two windows of time, with Python in buckets (``runtime/spark/window_join.py``, ADR 0015).
+
+    ``condition``: ``("sets", kind, least)``, or ``("values", ops, widths, exact, keyed)`` with one of each for each value. ``grids``: of
+    the left and the right window the age at which a row is still in it, and the length of a basic window, in microseconds.
+    ``kinds``: of the values v0, v1, …, of which the first ``left`` are those of the left row. ``sampled``: the base share of
+    rows that are compared with all where others are not; None: all are. ``worths``: rows have a worth.
+    """
+
+    input: Step
+    condition: tuple[object, ...]
+    grids: tuple[tuple[int, int], tuple[int, int]]
+    kinds: tuple[str, ...]
+    left: int
+    sampled: float | None = None
+    worths: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class UnionAll(Step):
     """Same columns in the same order on every input."""
 
@@ -251,7 +270,7 @@ def inputs_of(step: Step) -> tuple[Step, ...]:
             return ()
         case (
             Select() | Where() | Observe() | WithWatermark() | AssignWindow() | Aggregate()
-            | DropDuplicates() | Stateful()
+            | DropDuplicates() | Stateful() | WindowJoin()
         ):
             return (step.input,)
         case _:
@@ -269,7 +288,7 @@ def with_inputs(step: Step, inputs: tuple[Step, ...]) -> Step:
             return step
         case (
             Select() | Where() | Observe() | WithWatermark() | AssignWindow() | Aggregate()
-            | DropDuplicates() | Stateful()
+            | DropDuplicates() | Stateful() | WindowJoin()
         ):
             return replace(step, input=inputs[0])
         case _:

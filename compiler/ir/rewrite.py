@@ -58,6 +58,21 @@ def walk(node: lg.Logical) -> Iterator[lg.Logical]:
             stack.extend((below, False) for below in reversed(top.inputs))
 
 
+def stream_of(node: lg.Logical) -> str | None:
+    """The stream that is whole at this operator: scanned, its columns computed, its rows stamped."""
+    match node:
+        case lg.Watermark():
+            return stream_of(node.input)
+        case lg.Project(input=lg.Scan() as scan):
+            # The columns that a stream computes come from its declaration, as the scan does.
+            declared = (node.owner, node.origin) == (scan.owner, scan.origin)
+            return stream_of(scan) if declared else None
+        case lg.Scan():
+            return None if node.source.is_table else node.source.name
+        case _:
+            return None
+
+
 MAX_OPERATORS = 20_000
 """Operators of one query, shared ones counted wherever they are read."""
 

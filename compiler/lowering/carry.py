@@ -93,7 +93,7 @@ def carried(fields: Sequence[Field], first: int = 0) -> tuple[Carried, ...]:
 def encode(value: Carried, text: str) -> str:
     """SQL of the carried form of a value; ``text``: SQL of the value itself."""
     if value.kind == LONG:
-        return f"coalesce({_as_long(text, value.type)}, 0L)"
+        return f"coalesce({as_long(text, value.type)}, 0L)"
     if value.kind == DOUBLES:
         return f"coalesce(CAST({text} AS DOUBLE), 0D)"
     match value.type:
@@ -115,7 +115,7 @@ def order_text(text: str, t: Type) -> str | None:
         return f"concat({', '.join(known)})" if len(known) == len(parts) else None
     if kind_of(t) == LONG:
         # The sign bit is turned over, so that the digits of negative numbers come first.
-        digits = f"lpad(hex({_as_long(text, t)} ^ shiftleft(1L, 63)), 16, '0')"
+        digits = f"lpad(hex({as_long(text, t)} ^ shiftleft(1L, 63)), 16, '0')"
         return f"IF({text} IS NULL, '0', concat('1', {digits}))"
     if is_string(t) or t == BINARY:
         plain = text if t != BINARY else f"hex({text})"
@@ -148,7 +148,8 @@ def decode(value: Carried, position: int) -> str:
     return f"IF(`nulls` & {1 << position}L = 0L, {_from_kind(column, value.type)}, NULL)"
 
 
-def _as_long(text: str, t: Type) -> str:
+def as_long(text: str, t: Type) -> str:
+    """SQL of the integer as which a value of a ``LONG`` type is carried; NULL where it is."""
     if t == DATE:
         return f"CAST(unix_date({text}) AS BIGINT)"
     if t == TIMESTAMP:

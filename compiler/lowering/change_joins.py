@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streamq.compiler.analysis.moving import key_pairs
+from streamq.compiler.analysis.window_joins import is_windowed
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import columns_of
@@ -22,6 +23,7 @@ from streamq.compiler.lowering.moving import (
 )
 from streamq.compiler.lowering.sql import above_watermark, quote
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
+from streamq.compiler.lowering.window_joins import join_windows
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.records import replace
 from streamq.dsl.types import BIGINT
@@ -32,6 +34,8 @@ PIECE = "__piece"
 
 def join_changes(node: lg.Join, left: Moving, right: Moving, context: LowerContext) -> Moving:
     """Two relations that move."""
+    if is_windowed(node):
+        return join_windows(node, left, right, context)
     if left.grows or right.grows:
         warn_unbounded(node, "join", context)
     passed = {JoinKind.LEFT: (0,), JoinKind.RIGHT: (1,), JoinKind.FULL: (0, 1)}.get(node.kind, ())

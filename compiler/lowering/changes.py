@@ -165,11 +165,11 @@ def _project(node: lg.Project, below: Moving, context: LowerContext) -> Moving:
     step = ph.Select(below.step, (*items, *hidden), id=context.step_id(node, "select"),
                      origin=node.origin)
     renamed = {e.name: n for n, e in node.items if isinstance(e, Column)}
-    netted, can_net = (
+    netted, can_net, anew = (
         frozenset(renamed[n] for n in names) if names is not None and names <= renamed.keys() else None
-        for names in (below.netted, below.can_net)
+        for names in (below.netted, below.can_net, below.anew)
     )
-    return replace(below.over(step, tuple(n for n, _ in items)), netted=netted, can_net=can_net)
+    return replace(below.over(step, tuple(n for n, _ in items)), netted=netted, can_net=can_net, anew=anew)
 
 
 def _window(
@@ -261,6 +261,10 @@ def _to_stream(node: lg.ToStream, below: Moving, context: LowerContext) -> Movin
         changes = below
     elif node.op is R2S.ISTREAM and below.grows:
         return below
+    elif node.op is R2S.ISTREAM and below.anew is not None:
+        items = (*((n, quote(n)) for n in below.names), *((n, quote(n)) for n in (TIME, AT, SIGN)), (END, FOREVER))
+        step = ph.Select(below.step, items, id=context.step_id(node, "stream"), origin=node.origin)
+        return Moving(step, below.names, grows=True, at_end=below.at_end)
     else:
         changes = net_changes(node, below, context)
     sign = -1 if node.op is R2S.DSTREAM else 1

@@ -48,7 +48,8 @@ class Moving:
 
     ``due``: every change has come to its instant, none is known before. ``netted``: the columns in which no two
     changes of one instant cancel each other; None where they may, and where one of them is gone. ``can_net``: the same
-    where the operator below can be told to cancel them, with ``told``. ``at_end``: the
+    where the operator below can be told to cancel them, with ``told``. ``anew``: rows are told when they come, with the instant
+    at which they go, and the columns in which none that comes equals one that goes at that instant; None where one may. ``at_end``: the
     time column is that of a window, which is the last microsecond before the window ends and the row comes.
     """
 
@@ -58,6 +59,7 @@ class Moving:
     due: bool = False
     netted: frozenset[str] | None = None
     can_net: frozenset[str] | None = None
+    anew: frozenset[str] | None = None
     at_end: bool = False
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.ir.goals import Sift, control_view, dropped_view
+from streamq.compiler.ir.goals import Goal, Selects, Sift, control_view, dropped_view
 from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.lowering import sifting
 from streamq.compiler.lowering.sql import quote, to_sql
@@ -202,19 +202,27 @@ def _sifted(
     return ph.Select(placed, (*passed, *items), id=step_id, origin=node.origin)
 
 
+def share_of(selects: Selects, context: LowerContext) -> str:
+    """SQL of the share of the other window with which rows are compared, 0 to 1."""
+    return f"{_threshold(_control(selects.query, selects.goal, context))} / {HASH_STEPS}D"
+
+
 def control_of(node: lg.Shed, context: LowerContext) -> ph.ControlRelation:
     """The control relation of the query, made on first use."""
-    if node.query not in context.controls:
-        goal = node.goal
-        keep = 1.0 - (goal.percent or 0.0) / 100.0
-        context.controls[node.query] = ph.ControlRelation(
-            view=control_view(node.query), query=node.query,
-            knobs=(ph.Knob("keep", keep, 0.0, 1.0),), goal=goal if goal.steered else None,
-            may_be_empty=goal.steered and not (goal.ranked or goal.window_ms or context.asks_control),
-        )
-    control = context.controls[node.query]
+    control = _control(node.query, node.goal, context)
     if node.spared and _stream(node) not in control.spared:
         context.controls[node.query] = replace(control, spared=(*control.spared, _stream(node)))
     if node.sift is not None and control.sift is None:
         context.controls[node.query] = replace(control, goal=node.goal, sift=node.sift, may_be_empty=False)
     return context.controls[node.query]
+
+
+def _control(query: str, goal: Goal, context: LowerContext) -> ph.ControlRelation:
+    if query not in context.controls:
+        keep = 1.0 - (goal.percent or 0.0) / 100.0
+        context.controls[query] = ph.ControlRelation(
+            view=control_view(query), query=query,
+            knobs=(ph.Knob("keep", keep, 0.0, 1.0),), goal=goal if goal.steered else None,
+            may_be_empty=goal.steered and not (goal.ranked or goal.window_ms or context.asks_control),
+        )
+    return context.controls[query]

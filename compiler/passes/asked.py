@@ -28,11 +28,12 @@ class Asked:
     older_ms: int | None = None
     windows: bool = False
     sifter: ast.ShedSifter | None = None
+    join: ast.ShedJoin | None = None
 
     @property
     def at_random(self) -> bool:
         """Whether all rows of a stream are alike, and how many go follows from the age of results alone."""
-        goal, alike = self.goal, not self.keys and not self.ranked and not self.windows and self.sifter is None
+        goal, alike = self.goal, not self.keys and not self.ranked and not self.windows and self.sifter is None and self.join is None
         return alike and goal.latency_ms is not None and goal.fair_ms is None and goal.error is None
 
 
@@ -59,6 +60,8 @@ def asked_of(policies: tuple[ast.Policy, ...]) -> Asked | None:
                 return Asked(ranked, (), shed.span, ranked=True)
             case ast.ShedSifter() as sifter:
                 return Asked(ranked, (), shed.span, sifter=sifter)
+            case ast.ShedJoin() as join:
+                return Asked(replace(goal, selects=True), (), shed.span, join=join)
             case ast.ShedWindows():
                 return Asked(goal, (), shed.span, windows=True)
             case ast.ShedOlder(age=age):

@@ -18,10 +18,11 @@ from streamq.compiler.analysis.tumbling import tumbling_ms
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.goals import Goal, Rank, Sift, has_all, is_estimated
-from streamq.compiler.ir.rewrite import walk, with_inputs
+from streamq.compiler.ir.rewrite import stream_of, walk, with_inputs
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.asked import Asked, asked_of, dropped_into, qos
 from streamq.compiler.passes.base import PassContext
+from streamq.compiler.passes.select_pairs import select_pairs
 from streamq.dsl import ast
 from streamq.dsl.records import replace
 from streamq.dsl.types import Array, Map, Struct, is_numeric
@@ -60,6 +61,11 @@ def _place(plan: lg.LogicalPlan, query: lg.LogicalQuery, asked: Asked | None, co
     if asked is None:
         _tell_unmet(query, context)
         return query
+    if asked.join is not None:
+        selected = select_pairs(query, asked, asked.join, context)
+        if selected is not None:
+            return selected
+        asked = replace(asked, join=None, goal=replace(asked.goal, selects=False))
     keys, utilities = asked.keys, dict(query.utilities)
     window_ms = tumbling_ms(query.root) if asked.windows else None
     if asked.goal.steered and window_ms is not None:
@@ -179,21 +185,6 @@ def _sift(
         stream, tuple(f.name for f in attributes), tuple(not is_numeric(f.type) for f in attributes), plan, 1.0 if weight is None else weight.weight,
         1.0 if slope is None else slope.slope, asked.goal.least,
     )
-
-
-def stream_of(node: lg.Logical) -> str | None:
-    """The stream that is whole at this operator: scanned, its columns computed, its rows stamped."""
-    match node:
-        case lg.Watermark():
-            return stream_of(node.input)
-        case lg.Project(input=lg.Scan() as scan):
-            # The columns that a stream computes come from its declaration, as the scan does.
-            declared = (node.owner, node.origin) == (scan.owner, scan.origin)
-            return stream_of(scan) if declared else None
-        case lg.Scan():
-            return None if node.source.is_table else node.source.name
-        case _:
-            return None
 
 
 def _hashed(node: lg.Logical, asked: Asked) -> tuple[str, ...]:

@@ -71,7 +71,8 @@ def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
             plain = node.input.change is lg.Change.APPEND or final
             return replace(node, input=_prune(node.input, need if plain else _names(node)))
         case lg.Join():
-            wanted = need | _reads(exprs_of(node)) | _join_times(node)
+            worth = () if node.selects is None else node.selects.worth
+            wanted = need | _reads(exprs_of(node)) | _join_times(node) | frozenset(worth)
             return replace(node, left=_side(node.left, wanted), right=_side(node.right, wanted))
         case _:
             raise TypeError(f"not an operator: {type(node).__name__}")

@@ -55,7 +55,7 @@ def own_parts(node: lg.Logical) -> tuple[object, ...]:
         case lg.Sort():
             return (node.order, node.limit)
         case lg.Join():
-            return (node.kind, node.condition)
+            return (node.kind, node.condition, node.anti, node.selects)
         case lg.ToStream():
             return (node.op,)
         case lg.Compare():

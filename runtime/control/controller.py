@@ -46,7 +46,8 @@ class Controller:
 
     ``window_s``: the source time window, over which coverage is told; ``recent``: the micro-batches in it. ``seen``: the
     ranks of some rows of the latest micro-batches. ``error``: the largest that estimates may have; the share that it
-    takes is kept, and at least ``least``. ``written``: there was a file of knobs, by this run or the one before. ``beyond``:
+    takes is kept, and at least ``least``. ``selects``: the share is not that of rows, which are all kept, but of what each of them
+    is compared with. ``written``: there was a file of knobs, by this run or the one before. ``beyond``:
     micro-batches in a row whose goal was out of reach; ``decided``: what was of the latest.
     """
 
@@ -62,6 +63,7 @@ class Controller:
     decided: Decided | None = None
     _before: float | None = None
     written: bool = False
+    selects: bool = False
     _told: set[str] = field(default_factory=set)
 
     def give(self, share: float) -> None:
@@ -85,12 +87,9 @@ class Controller:
         self.recent.append(sample)
         while self.recent[0].ended < sample.ended - self.window_s:
             self._before = self.recent.popleft().ended
+        held, holding = self._state_after(sample, learned)
         self.throttle = replace(
-            learned, late=learned.late + sample.late, coverage=self._coverage(), seen=sample.batch,
-            held=sample.state_rows,
-            holding=held_by(
-                learned.holding, sample.state_rows, sum(s.kept for s in self.recent), self.recent_ms
-            ),
+            learned, late=learned.late + sample.late, coverage=self._coverage(), seen=sample.batch, held=held, holding=holding,
         )
         if decided is not None and self._at_one_rate(decided.decision):
             # Where the query was idle before, the age of a result counts that in.
@@ -149,6 +148,13 @@ class Controller:
         state = min(cost.hold, cost.work) * self.throttle.holding * len(self.recent) / self.recent_ms
         return max(cost.work + state, cost.read / 10, LEAST_MS)
 
+    def _state_after(self, sample: QuerySample, learned: Throttle) -> tuple[int, float]:
+        """The rows of state now, and as many as there will be for each that is kept; 0 where the share changes nothing of it."""
+        if self.selects:
+            return 0, 0.0
+        kept = sum(s.kept for s in self.recent)
+        return sample.state_rows, held_by(learned.holding, sample.state_rows, kept, self.recent_ms)
+
     def _learned(self, sample: QuerySample, decided: Decided | None, looked: Looked) -> Throttle:
         """The throttle after a micro-batch; the first one of a run takes its time for compiling.
 
@@ -158,7 +164,10 @@ class Controller:
         self._began = True
         cost = throttle.model.cost
         known = not first or (cost is None and sample.rows_in >= PROBE_ROWS)
-        batch = BatchTime(sample.rows_in, sample.kept, float(sample.batch_ms), throttle.held)
+        kept = sample.kept
+        if self.selects and decided is not None:
+            kept = round(kept * decided.decision.keep)
+        batch = BatchTime(sample.rows_in, kept, float(sample.batch_ms), throttle.held)
         after = replace(throttle, model=throttle.model.after(batch)) if known else throttle
         if decided is None or decided.arrived <= 0 or sample.rows_in <= 0:
             return after

@@ -40,7 +40,7 @@ class Steering:
         controller = self._controllers[query] = Controller(
             checkpoint, throttle, window_s, max(goal.least, LEAST_KEEP), goal.error,
             # A run that decided has published too: where that is gone it is told after the first micro-batch.
-            written=(checkpoint / DECISIONS).is_dir(),
+            written=(checkpoint / DECISIONS).is_dir(), selects=goal.selects,
         )
         if sift is not None:
             self._sifters.join(query, controller, sift)

@@ -28,6 +28,7 @@ from streamq.compiler.ir.physical import (
     Step,
     UnionAll,
     Where,
+    WindowJoin,
     WithWatermark,
     walk,
 )
@@ -114,6 +115,12 @@ def _emit(step: Step, context: EmitContext) -> DataFrame:
             return with_operator(
                 _emit(below, context), step.operator, dict(step.params), step.kinds, step.results
             )
+        case WindowJoin(input=below):
+            from streamq.runtime.spark.window_join import with_window_join
+
+            return with_window_join(
+                _emit(below, context), step.condition, step.grids, step.kinds, step.left, step.sampled, step.worths
+            )
         case UnionAll(inputs=inputs):
             return reduce(DataFrame.union, [_emit(below, context) for below in inputs])
         case _:
@@ -123,7 +130,7 @@ def _emit(step: Step, context: EmitContext) -> DataFrame:
 @contextmanager
 def state_store(query: PhysicalQuery, spark: SparkSession) -> Iterator[None]:
     """The state store that a query needs is the session's while the query starts; then the one before."""
-    if not any(isinstance(step, Stateful) for step in walk(query.root)):
+    if not any(isinstance(step, Stateful | WindowJoin) for step in walk(query.root)):
         yield
         return
     before = spark.conf.get(STATE_STORE, None)

@@ -27,7 +27,8 @@ def main() -> None:
     import pyspark.worker
     from pyspark.daemon import manager
 
-    import streamq.runtime.spark.stateful  # noqa: F401
+    import streamq.runtime.spark.stateful
+    import streamq.runtime.spark.window_join  # noqa: F401
 
     pass_batches(pyspark.worker)
     manager()
@@ -39,13 +40,14 @@ def pass_batches(worker: Any) -> None:
     from pyspark.util import PythonEvalType
 
     from streamq.runtime.spark.stateful import TimelineProcessor
+    from streamq.runtime.spark.window_join import WindowJoinProcessor
 
     read_others = worker.read_udfs
 
     def read_udfs(pickler: Any, infos: Any, eval_type: int, conf: Any, eval_conf: Any) -> Any:
         if eval_type == PythonEvalType.SQL_TRANSFORM_WITH_STATE_PANDAS_UDF:
             function, _ = worker.read_command(pickler, infos[0].udfs[0])
-            if type(function.__self__._stateful_processor) is TimelineProcessor:
+            if type(function.__self__._stateful_processor) in (TimelineProcessor, WindowJoinProcessor):
                 streams = ArrowStreamSerializer(write_start_stream=True)
                 return over_batches(function, eval_conf), None, streams, streams
         return read_others(pickler, infos, eval_type, conf, eval_conf)

@@ -32,7 +32,7 @@ RESULT = ("at", "sign", "end", "side", "nulls")
 WORKERS = "streamq.runtime.spark.python_workers"
 WORKERS_SETTING = "spark.python.daemon.module"
 
-_TYPES = {"long": "BIGINT", "double": "DOUBLE", "text": "STRING"}
+TYPES = {"long": "BIGINT", "double": "DOUBLE", "text": "STRING"}
 _STATE = StructType([StructField("state", BinaryType()), StructField("timer", LongType())])
 
 
@@ -41,15 +41,19 @@ def with_operator(
     results: tuple[str, ...],
 ) -> DataFrame:
     """An operator over a frame of packed changes; the arguments are those of the physical step."""
-    settings = frame.sparkSession.sparkContext.getConf()
-    by_columns = settings.get(WORKERS_SETTING) == WORKERS and os.name == "posix"
-    make = TimelineProcessor if by_columns else PandasTimelineProcessor
+    make = TimelineProcessor if by_columns(frame) else PandasTimelineProcessor
     columns = [f"{TIME} TIMESTAMP", *(f"{name} BIGINT" for name in RESULT)]
-    columns += [f"v{i} {_TYPES[kind]}" for i, kind in enumerate(results)]
+    columns += [f"v{i} {TYPES[kind]}" for i, kind in enumerate(results)]
     return frame.groupBy(BUCKET).transformWithStateInPandas(
         make(operator, params, kinds, results), ", ".join(columns), "append", "EventTime",
         eventTimeColumnName=TIME,
     )
+
+
+def by_columns(frame: DataFrame) -> bool:
+    """Whether the workers of the frame's session hand operators their rows as Arrow batches."""
+    settings = frame.sparkSession.sparkContext.getConf()
+    return settings.get(WORKERS_SETTING) == WORKERS and os.name == "posix"
 
 
 class TimelineProcessor(StatefulProcessor):

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass
+from streamq.runtime.spark.pieces import pieces
 from streamq.runtime.spark.state_codec import decode_state, encode_state
 from streamq.runtime.spark.stateful import RESULT, TIME
 from streamq.stdlib.timelines.counts import Counts
@@ -26,13 +27,7 @@ if TYPE_CHECKING:
 MICROS = 1000
 """Microseconds per millisecond."""
 
-ROWS_AT_ONCE = 64 * 1024
-"""Rows that go to Spark in one piece."""
-
-TEXT_AT_ONCE = 16 * 1024 * 1024
-"""Characters of the texts that go to Spark in one piece; Arrow takes 2 GiB of them in one column."""
-
-_ARROW: Mapping[str, pa.DataType] = {
+ARROW: Mapping[str, pa.DataType] = {
     "long": pa.int64(), "double": pa.float64(), "text": pa.string(),
 }
 
@@ -99,7 +94,7 @@ class Bucket:
 
     def from_pandas(self, frame: pd.DataFrame) -> pa.RecordBatch:
         """The rows that come in a data frame."""
-        kinds = [(f"v{i}", _ARROW[kind]) for i, kind in enumerate(self.kinds)]
+        kinds = [(f"v{i}", ARROW[kind]) for i, kind in enumerate(self.kinds)]
         schema = pa.schema([*((name, pa.int64()) for name in CHANGE), *kinds])
         return pa.RecordBatch.from_pandas(frame[schema.names], schema, preserve_index=False)
 
@@ -112,28 +107,17 @@ class Bucket:
             changes = take(changes, changes["sign"] == self.only)
         if not length(changes):
             return
-        for start, stop in self._pieces(changes):
+        texts = [changes[f"v{i}"] for i, kind in enumerate(self.results) if kind == "text"]
+        for start, stop in pieces(sum((_lengths(column) for column in texts), np.zeros(length(changes), dtype=np.int64))):
             yield self._batch({name: column[start:stop] for name, column in changes.items()})
 
     def _batch(self, changes: Table) -> pa.RecordBatch:
         columns = {TIME: pa.array(changes["at"]).view(pa.timestamp("us", "UTC"))}
         columns |= {name: pa.array(changes[name]) for name in RESULT}
         columns |= {
-            f"v{i}": pa.array(changes[f"v{i}"], _ARROW[kind]) for i, kind in enumerate(self.results)
+            f"v{i}": pa.array(changes[f"v{i}"], ARROW[kind]) for i, kind in enumerate(self.results)
         }
         return pa.RecordBatch.from_pydict(columns)
-
-    def _pieces(self, changes: Table) -> Iterator[tuple[int, int]]:
-        """Rows from ``start`` up to but without ``stop``, so many as may go in one piece, and at least one."""
-        size = length(changes)
-        texts = [changes[f"v{i}"] for i, kind in enumerate(self.results) if kind == "text"]
-        through = np.cumsum(sum((_lengths(column) for column in texts), np.zeros(size, dtype=np.int64)))
-        start, sent = 0, 0
-        while start < size:
-            fits = int(np.searchsorted(through, sent + TEXT_AT_ONCE, "right"))
-            stop = max(start + 1, min(fits, start + ROWS_AT_ONCE, size))
-            yield start, stop
-            start, sent = stop, int(through[stop - 1])
 
 
 def _lengths(texts: Column) -> Index:

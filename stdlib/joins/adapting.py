@@ -15,18 +15,16 @@ import numpy as np
 from streamq.dsl.records import dataclass, field, replace
 from streamq.stdlib.joins.correlation import DECAY, Correlation, unknown
 from streamq.stdlib.joins.direction import directions
+from streamq.stdlib.joins.kinds import SAMPLE_P, Combine
 from streamq.stdlib.joins.plan import WindowJoin
 from streamq.stdlib.joins.probe import Counters
 from streamq.stdlib.joins.rates import Rate
 from streamq.stdlib.joins.selection import Floats, Ints, Selection, newest_first
-from streamq.stdlib.joins.utility import Combine, Gains, expected, fractions, frequencies, knapsack
+from streamq.stdlib.joins.utility import Gains, expected, fractions, frequencies, knapsack
 
 Policy = Literal["NEWEST", "CORRELATION", "DIRECTION", "KNAPSACK", "AUTO"]
 """NEWEST: rates only, the newest rows; CORRELATION: and the learned order; DIRECTION: and directions; KNAPSACK, AUTO: these
 by basic windows and types."""
-
-SAMPLE_P = 0.1
-"""The base probability of a full probe (γ)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from streamq.dsl.records import dataclass
+from streamq.stdlib.joins.kinds import USUAL
 from streamq.stdlib.joins.selection import Floats
 
 MOST_SCANNED = 64
@@ -20,9 +21,6 @@ MOST_SCANNED = 64
 
 MOST_INDEXED = 20
 """The same with an index in each: a probe looks each of its items up in every one."""
-
-USUAL = 20
-"""Basic windows in the longer window where nothing else is asked for."""
 
 ROUNDING = 1e-9
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamq.dsl.records import dataclass
 from streamq.stdlib.joins.columns import Bools, Column, Sets, Values
-
-Kind = Literal["EQUAL", "SUBSET", "SUPERSET", "OVERLAP", "INNER_PRODUCT"]
+from streamq.stdlib.joins.kinds import Kind
 
 BITMAP_ITEMS = 512
 """The largest alphabet of which sets are bitmaps."""
@@ -76,9 +75,18 @@ class SetCondition:
 
 @dataclass(frozen=True, slots=True)
 class ValueCondition:
-    """Any theta: a function of numpy that tells of values of S1 and of S2, broadcast against each other, where it holds."""
+    """Any theta: a function of numpy that tells of values of S1 and of S2, broadcast against each other, where it holds.
+
+    ``key``: where values are records, a field in which both are equal wherever it holds; for that there is an index.
+    """
 
     function: Callable[[Any, Any], Any]
+    key: str | None = None
+
+    @property
+    def by_key(self) -> bool:
+        """Whether there is an index."""
+        return self.key is not None or self.function is np.equal
 
 
 Condition = SetCondition | ValueCondition
@@ -126,8 +134,7 @@ def block(condition: Condition, side: int, probes: Column | Bitmaps, stored: Col
     Raises ``TypeError`` for columns that the condition is not about: values, or bitmaps for sets.
     """
     if isinstance(condition, ValueCondition) and isinstance(probes, Values) and isinstance(stored, Values):
-        with np.errstate(invalid="ignore"):
-            held = condition.function(*sided(side, probes.values[:, None], stored.values[None, :]))
+        held = holds(condition, side, probes.values[:, None], stored.values[None, :])
         found: Bools = np.broadcast_to(np.asarray(held, dtype=np.bool_), (len(probes), len(stored)))
     elif isinstance(condition, SetCondition) and isinstance(probes, Bitmaps) and isinstance(stored, Bitmaps):
         sizes = sided(side, probes.sizes[:, None], stored.sizes[None, :])
@@ -137,6 +144,12 @@ def block(condition: Condition, side: int, probes: Column | Bitmaps, stored: Col
     if probes.null.any() or stored.null.any():
         found = found & ~probes.null[:, None] & ~stored.null[None, :]
     return found
+
+
+def holds(condition: ValueCondition, side: int, probes: NDArray[Any], stored: NDArray[Any]) -> Any:
+    """Where the condition holds of values, broadcast against each other; ``side``: 0 where the probes are of S1."""
+    with np.errstate(invalid="ignore"):
+        return condition.function(*sided(side, probes, stored))
 
 
 def sided(side: int, probes: Some, stored: Some) -> tuple[Some, Some]:

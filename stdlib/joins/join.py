@@ -66,16 +66,20 @@ def nothing_yet(plan: WindowJoin) -> State:
 
 
 def join(
-    plan: WindowJoin, state: State, rows: tuple[Rows, Rows], selection: Selection, horizon: int | None = None
+    plan: WindowJoin, state: State, rows: tuple[Rows, Rows], selection: Selection, horizon: int | None = None,
+    stored: tuple[Rows, Rows] | None = None,
 ) -> tuple[State, Joined]:
     """The state after a batch of rows of S1 and of S2, each in any order, and the pairs that they make.
 
-    ``horizon``: no row before it comes in a later batch; if None it is the latest time so far, less the lateness. Raises
-    ``ValueError`` where the selection or a row is not of the plan's basic windows and types.
+    ``horizon``: no row before it comes in a later batch; if None it is the latest time so far, less the lateness.
+    ``stored``: those of the rows that come into these windows, where a window is cut into several, each row is in one of
+    them, and probes all; None: all rows. Raises ``ValueError`` where the selection or a row is not of the plan's basic
+    windows and types.
     """
     plan.check(rows, selection)
-    new = [in_order(side.take(side.at >= state.horizon)) for side in rows]
-    rings = [inserted(grid, ring, side) for grid, ring, side in zip(plan.grids, state.rings, new, strict=True)]
+    new = [_in_time(side, state) for side in rows]
+    kept = new if stored is None else [_in_time(side, state) for side in stored]
+    rings = [inserted(grid, ring, side) for grid, ring, side in zip(plan.grids, state.rings, kept, strict=True)]
     found: tuple[list[Probed], list[Probed]] = ([], [])
     carry = list(state.carry)
     for window in (0, 1):
@@ -87,9 +91,13 @@ def join(
                 carry[window] = part.carry
     latest = max([int(side.at[-1]) for side in new if len(side)], default=NEVER)
     now = max(state.horizon, latest - plan.lateness if horizon is None else horizon)
-    kept = [evicted(grid, ring, now) for grid, ring in zip(plan.grids, rings, strict=True)]
+    left = [evicted(grid, ring, now) for grid, ring in zip(plan.grids, rings, strict=True)]
     late = sum(map(len, rows)) - sum(map(len, new))
-    return State((kept[0], kept[1]), (carry[0], carry[1]), now), _joined(plan, found, late)
+    return State((left[0], left[1]), (carry[0], carry[1]), now), _joined(plan, found, late)
+
+
+def _in_time(rows: Rows, state: State) -> Rows:
+    return in_order(rows.take(rows.at >= state.horizon))
 
 
 def _overtaken(ring: Ring, new: Rows) -> tuple[Rows, Rows]:

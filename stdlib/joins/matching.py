@@ -12,15 +12,15 @@ from typing import Literal
 import numpy as np
 
 from streamq.dsl.records import dataclass
-from streamq.stdlib.joins.columns import Bools, Column, Sets
+from streamq.stdlib.joins.columns import Bools, Column, Sets, Values
 from streamq.stdlib.joins.conditions import (
-    EQUAL,
     Bitmaps,
     Condition,
     SetCondition,
     ValueCondition,
     bitmaps,
     block,
+    holds,
     sided,
 )
 from streamq.stdlib.joins.postings import postings, shared
@@ -51,7 +51,7 @@ def method(condition: Condition, indexed: bool) -> Method:
     """
     if isinstance(condition, SetCondition):
         return "SCAN" if condition.by_bitmaps and not indexed else "INDEX"
-    if indexed and condition.function is not EQUAL.function:
+    if indexed and not condition.by_key:
         raise ValueError("of values there is an index for equality only")
     return "INDEX" if indexed else "SCAN"
 
@@ -82,14 +82,14 @@ def matches(
             return block(condition, side, probes.take(which), stored.take(slice(first, last)))
 
         return _scanned(compared, start, stop)
-    if isinstance(condition, ValueCondition):
-        found = [Found(p.probe, p.row, p.touched) for p in shared(postings(stored), probes, start, stop)]
-    elif isinstance(probes, Sets) and isinstance(stored, Sets):
+    if isinstance(condition, ValueCondition) and isinstance(probes, Values) and isinstance(stored, Values):
+        found = [*_of_key(condition, side, probes, stored, start, stop)]
+    elif isinstance(condition, SetCondition) and isinstance(probes, Sets) and isinstance(stored, Sets):
         found = [*_listed(condition, side, probes, stored, start, stop)]
         if condition.kind not in ("OVERLAP", "INNER_PRODUCT"):
             found += _without_items(condition, side, probes, stored, start, stop)
     else:
-        raise TypeError("a condition on sets is about columns of sets")
+        raise TypeError("a condition on sets is about columns of sets, one on values about values")
     return _all(found)
 
 
@@ -97,6 +97,22 @@ def _all(found: Sequence[Found]) -> Found:
     none = np.empty(0, dtype=np.int64)
     probe, row = np.concatenate([none, *(f.probe for f in found)]), np.concatenate([none, *(f.row for f in found)])
     return Found(probe, row, sum(f.touched for f in found))
+
+
+def _of_key(
+    condition: ValueCondition, side: int, probes: Values, stored: Values, start: Ints, stop: Ints
+) -> Iterator[Found]:
+    """The matches among values of equal keys, in pieces."""
+    for part in shared(postings(_keys(condition, stored)), _keys(condition, probes), start, stop):
+        if condition.key is None:
+            yield Found(part.probe, part.row, part.touched)
+        else:
+            held = np.broadcast_to(holds(condition, side, probes.values[part.probe], stored.values[part.row]), len(part.probe))
+            yield Found(part.probe[held], part.row[held], part.touched)
+
+
+def _keys(condition: ValueCondition, column: Values) -> Values:
+    return column if condition.key is None else Values(column.values[condition.key], column.null)
 
 
 def _listed(

@@ -6,9 +6,9 @@ import numpy as np
 
 from streamq.dsl.records import dataclass, field
 from streamq.stdlib.joins.conditions import Condition
+from streamq.stdlib.joins.kinds import Combine
 from streamq.stdlib.joins.matching import Method, method
 from streamq.stdlib.joins.selection import Floats, Selection
-from streamq.stdlib.joins.utility import Combine
 from streamq.stdlib.joins.window import Grid, Rows
 
 

@@ -9,17 +9,14 @@ capacity is such that the fraction 1 takes everything). Types are numbers from 0
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from streamq.dsl.records import dataclass
 from streamq.stdlib.joins.correlation import DECAY, Correlation
 from streamq.stdlib.joins.direction import directions
+from streamq.stdlib.joins.kinds import Combine
 from streamq.stdlib.joins.selection import Floats
-
-Combine = Literal["MAX", "AVG"]
-"""The utility of a pair: the larger one of its rows', or their mean."""
 
 PRIOR_MATCHES = 10.0
 """How many matches what is expected of a type weighs against what was measured of it."""

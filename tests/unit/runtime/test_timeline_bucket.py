@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from streamq.dsl.records import dataclass
-from streamq.runtime.spark import timeline_bucket
+from streamq.runtime.spark import pieces as limits
 from streamq.runtime.spark.timeline_bucket import Bucket
 from streamq.stdlib.timelines.table import CHANGE, State, Table
 
@@ -43,7 +43,7 @@ def values(batch: pa.RecordBatch) -> list[str | None]:
 
 
 def test_pieces_of_so_much_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timeline_bucket, "TEXT_AT_ONCE", 5)
+    monkeypatch.setattr(limits, "TEXT_AT_ONCE", 5)
     found = pieces(["abc", None, "de", "f", "seven letters", "", None, "ghijk", "l"])
     assert [values(batch) for batch in found] == [
         ["abc", None, "de"], ["f"], ["seven letters"], ["", None, "ghijk"], ["l"],
@@ -52,7 +52,7 @@ def test_pieces_of_so_much_text(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pieces_of_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timeline_bucket, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(limits, "ROWS_AT_ONCE", 2)
     assert [values(batch) for batch in pieces(["a", "b", None, "c", "d"])] == [
         ["a", "b"], [None, "c"], ["d"],
     ]

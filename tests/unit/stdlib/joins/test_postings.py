@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from streamq.stdlib.joins import postings as module
-from streamq.stdlib.joins.conditions import EQUAL, Kind, SetCondition
+from streamq.stdlib.joins.conditions import EQUAL, SetCondition
+from streamq.stdlib.joins.kinds import Kind
 from streamq.stdlib.joins.matching import matches
 from streamq.stdlib.joins.postings import Shared, postings
 from tests.unit.stdlib.joins.streams import set_column, some_set, value_column
