@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -42,5 +43,5 @@ def write(folder: Path, rate: float, seconds: int, per_file_s: int, keys: int = 
         })
         (folder / name).mkdir(parents=True)
         cuts = np.searchsorted(ts, np.arange(0, seconds + per_file_s, per_file_s)).tolist()
-        for file, (first, last) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+        for file, (first, last) in enumerate(pairwise(cuts)):
             pq.write_table(table.slice(first, last - first), folder / name / f"{file:05}.parquet")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,6 +32,13 @@ CREATE QUERY totals INTO sums AS
 SHEDDING = """\
 CREATE SINK some WITH (connector = 'file', path = 'some', format = 'json');
 CREATE QUERY few INTO some AS SELECT n FROM numbers SHED RANDOM TO RATE 20 ROWS PER SECOND;
+"""
+
+JOINED = PROGRAM.split("CREATE SINK")[0] + """\
+CREATE SINK pairs WITH (connector = 'file', path = 'pairs', format = 'json');
+CREATE QUERY near INTO pairs AS
+  SELECT ISTREAM(a.n, b.n AS m) FROM numbers [RANGE 60 SECONDS] a JOIN numbers [RANGE 60 SECONDS] b ON ABS(a.n - b.n) <= 3
+  SHED JOIN BASIC WINDOW 4 SECONDS BY 50 PERCENT;
 """
 Counts = tuple[int, int, int]
 """Rows in, kept and shed."""
@@ -130,9 +138,9 @@ def rows_of(folder: Path, sink: str) -> list[dict[str, object]]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
-def kill_after(batches: int, folder: Path, run: subprocess.Popen[str]) -> str:
+def kill_after(batches: int, folder: Path, run: subprocess.Popen[str], sink: str = "out") -> str:
     """Kills a run once its sink has that many batches, and waits until nothing of it is left; gives what it printed."""
-    wait_until(lambda: committed(folder, "out") >= batches or run.poll() is not None, f"batch {batches}")
+    wait_until(lambda: committed(folder, sink) >= batches or run.poll() is not None, f"batch {batches}")
     assert run.poll() is None, finish(run)
     below = children(run.pid)
     os.kill(run.pid, signal.SIGKILL)
@@ -205,6 +213,32 @@ def test_killed_in_the_middle_every_row_counts_exactly_once_and_the_same_rows_ar
     for batch, counts in (item for samples in (*told, samples_of(output)) for item in samples.items()):
         here = sum(n // ROWS == batch for n in kept)
         assert counts == (ROWS, here, ROWS - here) or (counts == (0, 0, 0) and batch in again)
+
+
+def test_a_join_that_sheds_goes_on_after_a_kill_as_if_there_had_been_none(
+    folder: Path, start: Callable[..., subprocess.Popen[str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The windows, what was learned, and which rows are compared with all: the same pairs as in a run that is not killed."""
+    (folder / "p.cql").write_text(JOINED)
+    for batches in (2, 4):
+        kill_after(batches, folder, start(), "pairs")
+        assert committed(folder, "pairs") < FILES
+        leave_unfinished(folder / "pairs")
+        undo(folder, "near")
+    last = start("--once")
+    output = finish(last)
+    assert last.returncode == 0, output
+    found = sorted((row["n"], row["m"]) for row in rows_of(folder, "pairs"))
+    assert len(found) == len(set(found))
+
+    whole = tmp_path_factory.mktemp("whole")
+    shutil.copytree(folder / "in", whole / "in")
+    (whole / "p.cql").write_text(JOINED)
+    unbroken = subprocess.run(command("--once"), cwd=whole, text=True, capture_output=True, check=False)
+    assert unbroken.returncode == 0, unbroken.stdout
+    assert found == sorted((row["n"], row["m"]) for row in rows_of(whole, "pairs"))
+    # Of the pairs of numbers three apart at most, a part: with half of the window compared.
+    assert 0.4 < len(found) / (7 * FILES * ROWS) < 0.9
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

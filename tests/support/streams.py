@@ -123,5 +123,7 @@ def _finish(spark: SparkSession, started: _Started) -> Outcome:
         for name, values in (progress.observedMetrics or {}).items():
             total = observed.setdefault(name, {})
             for key, value in values.asDict().items():
+                if isinstance(value, list):
+                    continue  # samples and tellings, not counts
                 total[key] = total.get(key, 0) + (value or 0)
     return Outcome(rows, observed, late, rows_in)

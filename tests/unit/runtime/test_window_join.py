@@ -1,0 +1,183 @@
+"""Joins of two windows in buckets against the reference evaluator: generated joins of every condition, without Spark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from streamq.dsl.records import dataclass
+from tests.unit.runtime.join_harness import (
+    Batches,
+    Buckets,
+    Row,
+    by_definition,
+    closed,
+    compiled,
+    joined,
+)
+
+JOINS, PART = 500, 25
+
+
+def both(test: Callable[[Any, Any], bool], column: str) -> Callable[[Row, Row], bool]:
+    """A test of a column of both rows, false where one is NULL."""
+    return lambda a, b: a[column] is not None and b[column] is not None and test(a[column], b[column])
+
+
+def shared(a: list[Any], b: list[Any]) -> int:
+    return len(({*a} & {*b}) - {None})
+
+
+def has_all(a: list[Any], b: list[Any]) -> bool:
+    return {*b} - {None} <= {*a}
+
+
+def product(a: dict[str, float | None], b: dict[str, float | None]) -> float:
+    return sum(w * (b[k] or 0.0) for k, w in a.items() if w is not None and k in b)
+
+
+def more(a: float, b: float) -> bool:
+    """NaN is above all other numbers."""
+    return not math.isnan(b) if math.isnan(a) else a > b
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition in the language, and what it means."""
+
+    text: str
+    holds: Callable[[Row, Row], bool]
+
+
+def conditions(random: np.random.Generator) -> list[Condition]:
+    """One of each kind."""
+    c, f = int(random.integers(1, 4)), float(random.integers(-4, 9)) / 4
+    array = str(random.choice(["tags", "names"]))
+    return [
+        Condition(f"OVERLAP(a.{array}, b.{array}) >= {c}", both(lambda a, b: shared(a, b) >= c, array)),
+        Condition(f"OVERLAP(b.{array}, a.{array}) > {c - 1}", both(lambda a, b: shared(a, b) > c - 1, array)),
+        Condition(f"{c} = OVERLAP(a.{array}, b.{array})", both(lambda a, b: shared(a, b) == c, array)),
+        Condition(f"OVERLAP(a.{array}, b.{array}) < {c}", both(lambda a, b: shared(a, b) < c, array)),
+        Condition(f"a.{array} @> b.{array}", both(has_all, array)),
+        Condition(f"a.{array} IS SUBSET OF b.{array}", both(lambda a, b: has_all(b, a), array)),
+        Condition(f"INNER_PRODUCT(a.w, b.w) > {f}", both(lambda a, b: more(product(a, b), f), "w")),
+        Condition(f"INNER_PRODUCT(b.w, a.w) >= {abs(f)} AND a.v <= b.v", lambda a, b: both(lambda x, y: product(x, y) >= abs(f), "w")(a, b) and both(lambda x, y: x <= y, "v")(a, b)),
+        Condition("a.v < b.v", both(lambda a, b: a < b, "v")),
+        Condition("a.v >= b.v AND a.x > b.x", lambda a, b: both(lambda x, y: x >= y, "v")(a, b) and both(more, "x")(a, b)),
+        Condition(f"ABS(a.x - b.x) <= {abs(f)}", both(lambda a, b: abs(a - b) <= abs(f), "x")),
+        Condition(f"ABS(b.v - a.v) < {c}", both(lambda a, b: abs(a - b) < c, "v")),
+        Condition("a.k = b.k AND a.v < b.v", lambda a, b: both(lambda x, y: x == y, "k")(a, b) and both(lambda x, y: x < y, "v")(a, b)),
+        Condition(f"a.k = b.k AND OVERLAP(a.tags, b.tags) >= {c}", lambda a, b: both(lambda x, y: x == y, "k")(a, b) and both(lambda x, y: shared(x, y) >= c, "tags")(a, b)),
+        Condition("(a.v + b.v) % 3 = 0", both(lambda a, b: math.fmod(a + b, 3) == 0, "v")),
+        Condition("TRUE", lambda a, b: True),
+    ]
+
+
+def query_of(condition: Condition, left: str, right: str) -> str:
+    """Joins of equal keys are Spark's own, unless they may shed."""
+    join = f"a {left}, b {right}" if condition.text == "TRUE" else f"a {left} JOIN b {right} ON {condition.text}"
+    shed = " SHED JOIN BY 0 PERCENT" if "a.k = b.k" in condition.text else ""
+    return f"SELECT ISTREAM(a.n, b.n AS m, a.ts AS s, b.ts AS t) FROM {join}{shed}"
+
+
+def drawn(random: np.random.Generator, spread_s: int, size: int) -> Batches:
+    """Micro-batches with late rows, equal times, NULLs, NaN, empty sets and empty batches."""
+    number = iter(range(10**6))
+
+    def some(value: Any) -> Any:
+        return None if random.random() < 0.1 else value
+
+    def row(second: int) -> Row:
+        items = random.integers(0, 6, random.integers(0, 6)).tolist()
+        weights = {str(i): some(float(random.integers(-2, 5)) / 2) for i in {*random.integers(0, 6, random.integers(0, 5)).tolist()}}
+        x = math.nan if random.random() < 0.05 else float(random.integers(-8, 9)) / 4
+        return {
+            "n": next(number), "k": some(int(random.integers(0, 3))), "v": some(int(random.integers(-5, 6))), "x": some(x),
+            "tags": some([some(i) for i in items]), "names": some([some(f"n{i}") for i in items]), "w": some(weights), "ts": second,
+        }
+
+    def rows(batch: int) -> list[Row]:
+        return [row(max(0, 8 * batch + int(random.integers(-spread_s, 9)))) for _ in range(random.integers(0, size))]
+
+    return [(rows(batch), rows(batch)) for batch in range(4)]
+
+
+@pytest.mark.parametrize("part", range(JOINS // PART))
+def test_generated_joins_of_every_condition(part: int) -> None:
+    for number in range(part * PART, (part + 1) * PART):
+        random = np.random.default_rng([17, number])
+        every = conditions(random)
+        condition = every[number % len(every)]
+        left, right = ("[NOW]" if random.random() < 0.1 else f"[RANGE {random.integers(1, 25)} SECONDS]" for _ in "ab")
+        result = compiled(query_of(condition, left, right))
+        batches = drawn(random, 14, 12)
+        assert joined(result, batches, condition.holds) == by_definition(result, batches), (number, condition.text)
+
+
+def test_of_the_generated_joins_many_find_pairs() -> None:
+    """Of each condition there is a join with pairs, and one whose operator leaves nothing to Spark."""
+    found, whole = set(), set()
+    for number in range(64):
+        random = np.random.default_rng([17, number])
+        every = conditions(random)
+        condition = every[number % len(every)]
+        result = compiled(query_of(condition, "[RANGE 20 SECONDS]", "[RANGE 20 SECONDS]"))
+        if joined(result, drawn(random, 14, 12), condition.holds):
+            found.add(number % len(every))
+        if Buckets(result).matching.whole:
+            whole.add(number % len(every))
+    assert found == set(range(len(conditions(np.random.default_rng(0)))))
+    assert whole >= {0, 1, 4, 5, 8}
+
+
+OVERLAPPING = "SELECT ISTREAM(a.n, b.n AS m) FROM a [RANGE 20 SECONDS] JOIN b [RANGE 20 SECONDS] ON OVERLAP(a.tags, b.tags) >= 1"
+
+
+def test_with_the_whole_window_compared_shedding_changes_nothing() -> None:
+    batches = drawn(np.random.default_rng(3), 14, 60)
+    exact, sheds = compiled(OVERLAPPING), compiled(f"{OVERLAPPING} SHED JOIN BY 0 PERCENT")
+    ours, theirs = Buckets(exact), Buckets(sheds)
+    for batch in closed(batches):
+        assert sorted(ours.feed(batch)) == sorted(theirs.feed(batch))
+
+
+def test_a_fraction_gives_a_part_of_the_pairs_and_no_others() -> None:
+    batches = drawn(np.random.default_rng(4), 2, 200)
+    exact, half = Buckets(compiled(OVERLAPPING)), Buckets(compiled(f"{OVERLAPPING} SHED JOIN BY 50 PERCENT"))
+    every = [pair for batch in batches for pair in exact.feed(batch)]
+    some = [pair for batch in batches for pair in half.feed(batch, 0.5)]
+    assert len(some) == len(set(some))
+    assert set(some) < set(every)
+    # About half of the comparisons, of which as many find a pair, and full probes: 0.05 of the rows.
+    assert 0.4 < len(some) / len(every) < 0.75
+
+
+def test_what_is_read_back_goes_on_as_if_nothing_had_happened() -> None:
+    """Each bucket is made anew for every micro-batch, from bytes; so a run that was killed decides as the one before did."""
+    batches = drawn(np.random.default_rng(5), 5, 120)
+    sheds = f"{OVERLAPPING} SHED JOIN BY 70 PERCENT"
+    once, again = Buckets(compiled(sheds)), Buckets(compiled(sheds))
+    for batch in batches:
+        before = {bucket: dict(state) for bucket, state in again.state.items()}
+        numbers = again.late_ms, again.watermark_ms, list(again.latest)
+        again.feed(batch, 0.3)
+        again.state, (again.late_ms, again.watermark_ms, again.latest) = before, numbers
+        assert again.feed(batch, 0.3) == once.feed(batch, 0.3)
+        assert again.state == once.state
+
+
+def test_windows_are_let_go_and_only_those_that_gain_rows_are_written() -> None:
+    buckets = Buckets(compiled(OVERLAPPING))
+    row = drawn(np.random.default_rng(1), 2, 40)[0][0][0]
+    for second in range(0, 300, 10):
+        before = {b: dict(s) for b, s in buckets.state.items()}
+        buckets.feed(([{**row, "n": second, "ts": second}], [{**row, "n": second, "ts": second}]))
+        for bucket, state in buckets.state.items():
+            changed = [place for place, data in state.items() if before.get(bucket, {}).get(place) != data and place[0] < 2]
+            assert len(changed) <= 2
+    kept = [place for state in buckets.state.values() for place in state if place[0] < 2]
+    assert 0 < len(kept) <= 2 * 5
