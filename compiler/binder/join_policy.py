@@ -26,7 +26,7 @@ def sheds_join(policies: tuple[ast.Policy, ...]) -> ast.ShedJoin | None:
 def check_join(policies: tuple[ast.Policy, ...], root: lg.Logical, context: BindContext) -> None:
     """Reports a query that has no such join, or more than one; basic windows that are too short; measures of results."""
     method = sheds_join(policies)
-    if method is None:
+    if method is None or not _in_range(method):
         return
     joins = [n for n in walk(root) if isinstance(n, lg.Join) and is_windowed(n)]
     if not joins:
@@ -35,13 +35,16 @@ def check_join(policies: tuple[ast.Policy, ...], root: lg.Logical, context: Bind
             help="write FROM a [RANGE 20 SECONDS] JOIN b [RANGE 20 SECONDS] ON …, or use SHED RANDOM",
         )
         return
-    if len(joins) > 1:
+    of_streams = [
+        n for n in walk(root) if isinstance(n, lg.Join) and all(i.change is not lg.Change.STATIC for i in n.inputs)
+    ]
+    if len(of_streams) > 1:
         context.refusals.append(Diagnostic(
-            code="SQ0601", message=f"SHED JOIN of {len(joins)} joins in one query cannot be run yet", span=method.span,
+            code="SQ0601", message=f"SHED JOIN in a query with {len(of_streams)} joins of streams cannot be run yet", span=method.span,
             label="it would not be known which of them takes the time", help="make a query of each, with a sink between them",
         ))
     longest = max(length_us(i.window) for i in joins[0].inputs) / 1000
-    if method.basic_window is not None and longest > MOST * method.basic_window.ms > 0:
+    if method.basic_window is not None and longest > MOST * method.basic_window.ms:
         context.error(
             "SQ0603", f"a window of {show_ms(round(longest))} has more than {MOST:,} basic windows of "
             f"{show_ms(method.basic_window.ms)}", method.basic_window.span,
@@ -53,6 +56,12 @@ def check_join(policies: tuple[ast.Policy, ...], root: lg.Logical, context: Bind
             code="SQ0601", message=f"{measure.function}() of a query with SHED JOIN cannot be run yet", span=measure.origin,
             label="how many pairs were not looked for is not known row by row", help="the report of a run tells how much was compared",
         ))
+
+
+def _in_range(method: ast.ShedJoin) -> bool:
+    """False where its numbers are out of range, which was told."""
+    long = method.basic_window is None or method.basic_window.ms > 0
+    return long and (method.sample is None or 0 <= method.sample <= 1)
 
 
 def join_utilities(

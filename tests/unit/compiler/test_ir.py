@@ -259,6 +259,7 @@ def test_every_step_has_inputs() -> None:
         SELECT s.i, COUNT(*) AS c FROM s [TUMBLE 1 MINUTE] JOIN item ON s.l = item.id GROUP BY s.i
         SHED RANDOM BY 5 PERCENT;
         SELECT ISTREAM(*) FROM s [ROWS 2];
+        SELECT ISTREAM(s.i) FROM s [NOW] JOIN r [NOW] ON s.i < r.i;
     """)
     seen = {type(step) for q in result.require().queries for step in ph.walk(q.root)}
     assert seen == set(descendants(ph.Step))

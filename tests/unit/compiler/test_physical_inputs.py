@@ -22,6 +22,7 @@ STEPS = (
     ph.DropDuplicates(SCAN, ("k",), id="q"),
     ph.Join(SCAN, TABLE, "inner", "true", id="q"),
     ph.Stateful(SCAN, "rows", (), ("long",), ("long",), id="q"),
+    ph.WindowJoin(SCAN, ("values", (), (), (), False), ((9, 5), (9, 5)), ("long",), 1, id="q"),
     ph.UnionAll((SCAN, SCAN), id="q"),
 )
 

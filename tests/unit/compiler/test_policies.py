@@ -70,7 +70,6 @@ def test_values_out_of_range(policy: str) -> None:
         "SHED FAIR WINDOW 10 SECONDS TO CAPACITY 120 KBPS",
         "SHED FAIR WINDOW 10 SECONDS",
         "SHED WINDOWS",
-        "SHED JOIN BASIC WINDOW 1 SECOND SAMPLE 10 PERCENT",
         "SHED ATTRIBUTES KEEP (i, s.x)",
         "RECOVER (i, x) FROM SYNOPSIS ERROR AUTO CYCLE (t) RETAIN 2 HOURS",
         "RECOVER ALL FROM NEAREST",
