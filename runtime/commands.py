@@ -92,6 +92,7 @@ def explain(args: Arguments) -> int:
             print_text(render_shedding(program.result))
             if args.checkpoint is not None:
                 _show_sifters(program.result, args.checkpoint, args.picture)
+                _show_joins(program.result, args.checkpoint)
         elif args.checkpoint is not None or args.picture is not None:
             raise UsageError("--checkpoint and --picture need --shed")
         else:
@@ -120,6 +121,18 @@ def _show_sifters(result: CompileResult, checkpoint: Path, folder: Path | None) 
             path = folder_of(folder, query.name).with_suffix(".svg")
             write(path, picture(found))
             print_text(f"  drawn: {path}")
+
+
+def _show_joins(result: CompileResult, checkpoint: Path) -> None:
+    """Where the joins of a run that select have found their pairs."""
+    from streamq.runtime.checkpoint import folder_of
+    from streamq.runtime.control.joining import selecting, stored
+    from streamq.runtime.report.joined import table
+
+    for query in result.plan.queries if result.plan is not None else ():
+        if selecting(query) is not None:
+            found = stored(folder_of(checkpoint, query.name), query.name)
+            print_text(f"\n{query.name}: " + ("its join has told nothing yet" if found is None else f"pairs of its join\n{table(found)}"))
 
 
 def fmt(args: Arguments) -> int:

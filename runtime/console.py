@@ -18,6 +18,7 @@ from rich.text import Text
 from streamq.dsl.source import SourceMap
 from streamq.runtime.cells import LONGEST, cell_text, is_number, json_cell
 from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows, RunReport
+from streamq.runtime.report.joined import words
 from streamq.runtime.run import SilentListener
 
 RATE_SECONDS = 5.0
@@ -312,6 +313,7 @@ def summary_text(report: RunReport) -> Text:
             f"sifter on {one.stream} ({', '.join(one.attributes)}): kept {one.keep:.1%} of the rows (expected "
             f"{one.expected_keep:.1%}), quality of all answers {one.quality:.1%} (expected {one.expected_quality:.1%})"
         ))
+    lines += [Text(words(one)) for one in report.selected]
     return Text("\n").join(lines)
 
 

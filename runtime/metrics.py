@@ -140,12 +140,40 @@ class Sifted:
 
 
 @dataclass(frozen=True, slots=True)
+class SelectedWindow:
+    """One window of a join that selects, by basic windows, the newest first.
+
+    ``frac``: the fraction of it that was compared at last. ``match_p``: pairs per comparison, as learned. ``found``: pairs.
+    """
+
+    frac: float
+    match_p: tuple[float, ...]
+    found: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What a join with SHED JOIN has learned. ``frac``: the fraction of both windows; ``bw_s``: seconds of a basic window.
+
+    ``windows``: the left one, which rows of the right stream are compared with, and the right one.
+    """
+
+    query: str
+    frac: float
+    bw_s: float
+    windows: tuple[SelectedWindow, SelectedWindow]
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class RunReport:
     """How a run ended: ``finished``, ``duration``, ``limit``, ``signal`` or ``failed``.
 
     ``seconds`` counts from the start of the queries, without the start of Spark. ``memory`` holds
     the rows of memory sinks by query, batch after batch. ``unfinished``: the queries that had to be
-    stopped, as they had not ended by themselves. ``sifted``: of each sifter.
+    stopped, as they had not ended by themselves. ``sifted``: of each sifter. ``selected``: of each join that selects.
     """
 
     ended_by: str
@@ -155,6 +183,7 @@ class RunReport:
     memory: Mapping[str, tuple[ResultRows, ...]] = field(default_factory=dict)
     unfinished: tuple[str, ...] = ()
     sifted: tuple[Sifted, ...] = ()
+    selected: tuple[Selected, ...] = ()
 
     @property
     def failed(self) -> bool:

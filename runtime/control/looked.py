@@ -16,6 +16,7 @@ class Looked:
 
     ``error``: the relative error of estimates that nine results in ten stay below; None where no result came. ``rows``: the
     attributes that a sifter goes by, of rows chosen in the same way. ``spared``: rows of streams of which none goes.
+    ``joined``: what buckets of a join that selects told, as JSON.
     """
 
     ranks: tuple[float, ...] = ()
@@ -23,6 +24,7 @@ class Looked:
     error: float | None = None
     rows: Sampled = ()
     spared: int = 0
+    joined: tuple[str, ...] = ()
 
 
 NOTHING = Looked()

@@ -8,6 +8,7 @@ from pathlib import Path
 from streamq.compiler.ir.goals import Goal, Sift
 from streamq.runtime.control.controller import COVERAGE_S, Controller
 from streamq.runtime.control.forward import DECISIONS, KNOBS
+from streamq.runtime.control.joining import Joins
 from streamq.runtime.control.knobs import published
 from streamq.runtime.control.looked import NOTHING, Looked
 from streamq.runtime.control.sifting import Sifters
@@ -25,6 +26,7 @@ class Steering:
     _fair: Together = field(default_factory=Together)
     _worth: WorthGroup = field(default_factory=WorthGroup)
     _sifters: Sifters = field(default_factory=Sifters)
+    joins: Joins = field(default_factory=Joins)
 
     def add(self, query: str, goal: Goal, checkpoint: Path, sift: Sift | None = None, interval_ms: float = 0.0) -> None:
         """Steers a query, which goes on from what was published beside its checkpoint. ``interval_ms``: of its trigger."""
@@ -55,6 +57,7 @@ class Steering:
 
     def after(self, sample: QuerySample, looked: Looked = NOTHING) -> tuple[str, ...]:
         """Takes in a micro-batch; gives what the user should know of, each once."""
+        self.joins.after(sample.query, looked.joined)
         controller = self._controllers.get(sample.query)
         if controller is None:
             return ()

@@ -6,6 +6,7 @@ import json
 from html import escape
 
 from streamq.runtime.metrics import Sifted
+from streamq.runtime.report import joined
 from streamq.runtime.report.chart import Line, chart
 from streamq.runtime.report.record import Point, QueryRecord, RunRecord, completeness
 
@@ -39,7 +40,7 @@ def page(record: RunRecord) -> str:
     """The HTML text, with the data of ``record.to_dict`` inside."""
     title = f"{record.program}: {record.seconds:.0f} s, ended by {record.ended_by}"
     data = json.dumps(record.to_dict(), ensure_ascii=False).replace("<", "\\u003c")
-    sections = "".join(_section(query) for query in record.queries)
+    sections = "".join(_section(query) + _joined(record, query.name) for query in record.queries)
     return document(
         title,
         f"<h1>{escape(record.program)}</h1>"
@@ -95,6 +96,10 @@ def _sifters(record: RunRecord) -> str:
 def _sifter_name(one: Sifted) -> str:
     times = f"{one.built} time{'s' if one.built != 1 else ''}"
     return f"sifter on {one.stream} ({', '.join(one.attributes)}), built {times}; rows of {one.seen_by}"
+
+
+def _joined(record: RunRecord, query: str) -> str:
+    return "".join(f"<p>{escape(joined.words(one))}</p>{joined.charts(one)}" for one in record.selected if one.query == query)
 
 
 def _section(query: QueryRecord) -> str:

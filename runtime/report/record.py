@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport, Sifted
+from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport, Selected, Sifted
 from streamq.runtime.run import SilentListener
 
 VERSION = 1
@@ -75,13 +75,14 @@ class RunRecord:
     seconds: float
     queries: tuple[QueryRecord, ...]
     sifted: tuple[Sifted, ...] = ()
+    selected: tuple[Selected, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return {
             "version": VERSION, "program": self.program, "ended_by": self.ended_by,
             "seconds": round(self.seconds, 3), "queries": [q.to_dict() for q in self.queries],
-            "sifters": [s.to_dict() for s in self.sifted],
+            "sifters": [s.to_dict() for s in self.sifted], "joins": [s.to_dict() for s in self.selected],
         }
 
 
@@ -107,7 +108,7 @@ class Recorder(SilentListener):
             QueryRecord(t.query, t, _points(self.samples.get(t.query, []), began), goals.get(t.query))
             for t in report.totals
         )
-        return RunRecord(program, report.ended_by, report.seconds, queries, report.sifted)
+        return RunRecord(program, report.ended_by, report.seconds, queries, report.sifted, report.selected)
 
 
 def _points(samples: list[QuerySample], began: float) -> tuple[Point, ...]:

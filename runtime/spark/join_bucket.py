@@ -92,8 +92,10 @@ class JoinBucket:
         )
         return JoinBucket(RowFormat(condition, kinds, left, worths), plan, sampled)
 
-    def advance(self, stored: Mapping[Place, bytes], batches: Iterator[pa.RecordBatch], watermark: int) -> Step:
-        """The pairs that a micro-batch makes; the watermark is in milliseconds."""
+    def advance(
+        self, bucket: int, stored: Mapping[Place, bytes], batches: Iterator[pa.RecordBatch], watermark: int
+    ) -> Step:
+        """The pairs that a micro-batch makes; the watermark is in milliseconds. ``bucket``: its number."""
         kept = self._first() if OWN not in stored else join_state.decode(stored[OWN], self._first())
         came = pa.Table.from_batches([b.select(self.form.incoming().names) for b in batches]).cast(self.form.incoming())
         sides = tuple(self._side(stored, came, side, kept.next_ids[side]) for side in (0, 1))
@@ -108,7 +110,7 @@ class JoinBucket:
         state, joined = join(plan, state, rows, self._selection(adapting), watermark * MICROS, own)
         told = None
         if adapting is not None:
-            kept, told = self._learned(kept, adapting, rows, joined)
+            kept, told = self._learned(bucket, kept, adapting, rows, joined)
         kept = replace(
             kept, horizon=state.horizon, carry=state.carry,
             next_ids=pair(first + len(new) for first, new in zip(kept.next_ids, rows, strict=True)),
@@ -168,7 +170,7 @@ class JoinBucket:
         return newest_first(1.0, self._n_bw) if adapting is None else adapting.selection
 
     def _learned(
-        self, kept: Kept, adapting: Adapting, rows: tuple[Rows, Rows], joined: Joined
+        self, bucket: int, kept: Kept, adapting: Adapting, rows: tuple[Rows, Rows], joined: Joined
     ) -> tuple[Kept, str | None]:
         """What is known after a micro-batch, and what is told of it at the end of a period."""
         assert kept.period is not None
@@ -184,7 +186,7 @@ class JoinBucket:
         adapting = adapting.informed(period.counters, period.came)
         chosen = adapting.selection
         told = {
-            "frac": adapting.rate.frac, "frac_dir": chosen.frac_dir.tolist(),
+            "bucket": bucket, "frac": adapting.rate.frac, "frac_dir": chosen.frac_dir.tolist(),
             "windows": [
                 {
                     "matches": one.recent.matches.tolist(), "compared": one.recent.compared.tolist(),

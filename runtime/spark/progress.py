@@ -117,7 +117,8 @@ def looked_of(report: Progress) -> Looked:
     errors = [float(m["error"]) for m in observed if m.get("error") is not None]
     rows = tuple(dict(row) for m in observed for row in m.get("sample_of_rows") or ())
     spared = sum(int(m.get("spared") or 0) for m in observed)
-    return Looked(ranks, max(times, default=None), max(errors, default=None), rows, spared)
+    joined = tuple(str(text) for m in observed for text in m.get("joined") or ())
+    return Looked(ranks, max(times, default=None), max(errors, default=None), rows, spared, joined)
 
 
 def clamped(rank: Any) -> float:

@@ -219,6 +219,7 @@ def run_plan(
             "failed" if run.diagnostics else ended_by, time.monotonic() - began, tuple(one.totals for one in run.running),
             tuple(run.diagnostics), {name: tuple(rows) for name, rows in run.memory.items()},
             tuple(one.plan.name for one in run.running if not one.done), run.steering.sifted(),
+            run.steering.joins.told(),
         )
 
 
@@ -299,6 +300,7 @@ def _start_all(
         if goal is not None:
             sift = next((c.sift for c in query.controls if c.sift is not None), None)
             run.steering.add(query.name, goal, directory, sift, interval)
+        run.steering.joins.join(query, directory)
         # Each has a pool of its own, where pools get equal parts of the machine (``session_settings``).
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", query.name)
         try:

@@ -61,7 +61,7 @@ class WindowJoinProcessor(StatefulProcessor):
         self._bucket: JoinBucket | None = None
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Any]:
-        yield from self._joined(rows, timerValues)
+        yield from self._joined(int(key[0]), rows, timerValues)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
@@ -73,9 +73,11 @@ class WindowJoinProcessor(StatefulProcessor):
     def close(self) -> None:
         """Nothing to close."""
 
-    def _joined(self, batches: Iterator[pa.RecordBatch], timer_values: TimerValues) -> Iterator[pa.RecordBatch]:
+    def _joined(
+        self, bucket: int, batches: Iterator[pa.RecordBatch], timer_values: TimerValues
+    ) -> Iterator[pa.RecordBatch]:
         kept = {(int(part), int(cell)): data for (part, cell), (data,) in self._kept.iterator()}
-        step = self._operator().advance(kept, batches, timer_values.getCurrentWatermarkInMs())
+        step = self._operator().advance(bucket, kept, batches, timer_values.getCurrentWatermarkInMs())
         for place in step.gone:
             self._kept.removeKey(place)
         for place, data in step.written.items():
@@ -93,7 +95,9 @@ class WindowJoinProcessor(StatefulProcessor):
 class PandasWindowJoinProcessor(WindowJoinProcessor):
     """The same where Spark's own Python workers run: slower, as they go through the rows one by one."""
 
-    def _joined(self, batches: Iterator[pd.DataFrame], timer_values: TimerValues) -> Iterator[pd.DataFrame]:
+    def _joined(
+        self, bucket: int, batches: Iterator[pd.DataFrame], timer_values: TimerValues
+    ) -> Iterator[pd.DataFrame]:
         arrow = (self._operator().from_pandas(frame) for frame in batches)
-        for batch in super()._joined(arrow, timer_values):
+        for batch in super()._joined(bucket, arrow, timer_values):
             yield batch.to_pandas()

@@ -129,7 +129,7 @@ class Buckets:
         join = JoinBucket.of(step.condition, step.grids, step.kinds, step.left, step.sampled, step.worths)
         state = self.state.setdefault(bucket, {})
         batch = pa.RecordBatch.from_pylist(rows, join.form.incoming())
-        after = join.advance(dict(state), iter([batch]), self.watermark_ms)
+        after = join.advance(bucket, dict(state), iter([batch]), self.watermark_ms)
         results = list(after.results)
         for place in after.gone:
             del state[place]
