@@ -82,8 +82,16 @@ def _running(plan: lg.LogicalPlan) -> Iterator[str]:
                         f"    wants {show_rows(sift.wanted, sift.attributes)}; weight {sift.weight:g}, slope {sift.slope:g}, "
                         f"completeness at least {sift.least:g}"
                     )
+            elif _selects(node):
+                some = True
+                yield f"  {query.name}, in its join: {show_operator(node)}"
     if not some:
         yield "  none"
+
+
+def _selects(node: lg.Logical) -> bool:
+    """Whether it is a join that keeps every row, and compares less."""
+    return isinstance(node, lg.Join) and node.selects is not None
 
 
 def _unshed(result: CompileResult) -> PlanGraph:
@@ -98,11 +106,12 @@ def _unshed(result: CompileResult) -> PlanGraph:
 def _model(graph: PlanGraph, result: CompileResult) -> tuple[list[Operator], list[Query]]:
     assert result.optimized is not None
     policies = {q.name: q.policies for q in result.optimized.queries}
+    selecting = {q.name for q in result.optimized.queries if any(map(_selects, walk(q.root)))}
     queries = []
     for name, root in graph.roots.items():
         weight, slope = qos(policies[name], ast.QosWeight), qos(policies[name], ast.QosSlope)
         least = qos(policies[name], ast.QosCompleteness)
-        keeps = asked_of(policies[name]) is None
+        keeps = asked_of(policies[name]) is None or name in selecting
         queries.append(Query(
             name=name, operator=root, weight=1.0 if weight is None else weight.weight,
             slope=1.0 if slope is None else slope.slope,
