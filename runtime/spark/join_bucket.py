@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streamq.dsl.records import dataclass, replace
 from streamq.runtime.spark import join_state
+from streamq.runtime.spark.join_pairs import pair_batches, telling
 from streamq.runtime.spark.join_rows import WORTHS, RowFormat, coded, condition_of
-from streamq.runtime.spark.join_state import PERIOD_US, Kept, empty_period, pair
-from streamq.runtime.spark.pieces import pieces
-from streamq.runtime.spark.stateful import TIME
+from streamq.runtime.spark.join_state import PERIOD_US, Kept, Period, empty_period, pair
 from streamq.stdlib.joins.adapting import Adapting, start
-from streamq.stdlib.joins.join import Joined, State, join
+from streamq.stdlib.joins.join import State, join
 from streamq.stdlib.joins.plan import WindowJoin
 from streamq.stdlib.joins.rates import Rate
-from streamq.stdlib.joins.selection import Ints, Selection, newest_first
+from streamq.stdlib.joins.selection import Ints, newest_first
 from streamq.stdlib.joins.window import BasicWindow, Grid, Ring, Rows
 from streamq.stdlib.timelines.table import NEVER
 
@@ -36,24 +34,26 @@ OWN: Place = (2, 0)
 MICROS = 1000
 """Microseconds per millisecond."""
 
+MOST_PAIRS = 4_000_000
+"""Pairs that are held at once, more or less: rows are joined in parts where a micro-batch has more of them."""
+
 _WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READ = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """After a micro-batch: basic windows ``written`` anew, those that are ``gone``, and the pairs as Spark takes them."""
+class Written:
+    """After a micro-batch: what is kept now at some places, and the places at which nothing is any more."""
 
-    written: Mapping[Place, bytes]
+    data: Mapping[Place, bytes]
     gone: tuple[Place, ...]
-    results: Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Rows of one side: all that are kept and all that came as one ``table``, joined as ``rows``; ``ring``: those kept.
+    """One side: ``table``: the rows that are kept and those that came, the same as ``rows``; ``ring``: those that are kept.
 
-    ``old``: how many were kept; ``own``: which of the others will be.
+    ``old``: how many these are; ``own``: which of the others will be kept here.
     """
 
     table: pa.Table
@@ -62,9 +62,13 @@ class _Side:
     old: int
     own: np.ndarray[Any, Any]
 
+    def came(self, first: int, last: int) -> Rows:
+        """Some of the rows that came, which are in order of time."""
+        return self.rows.take(slice(self.old + first, self.old + last))
+
     @property
-    def new(self) -> Rows:
-        return self.rows.take(slice(self.old, None))
+    def times(self) -> Ints:
+        return self.rows.at[self.old :]
 
     def places_of(self, ids: Ints) -> Ints:
         """The positions of rows in the table."""
@@ -87,43 +91,45 @@ class JoinBucket:
     ) -> JoinBucket:
         """The bucket of a physical step."""
         tested, indexed = condition_of(condition)
-        plan = WindowJoin(
-            tested, (Grid(*grids[0]), Grid(*grids[1])), indexed, utility=WORTHS if worths else np.ones(1)
-        )
+        plan = WindowJoin(tested, (Grid(*grids[0]), Grid(*grids[1])), indexed, utility=WORTHS if worths else np.ones(1))
         return JoinBucket(RowFormat(condition, kinds, left, worths), plan, sampled)
 
     def advance(
         self, bucket: int, stored: Mapping[Place, bytes], batches: Iterator[pa.RecordBatch], watermark: int
-    ) -> Step:
-        """The pairs that a micro-batch makes; the watermark is in milliseconds. ``bucket``: its number."""
+    ) -> Generator[pa.RecordBatch, None, Written]:
+        """The pairs that a micro-batch makes, and what is kept after it. ``bucket``: its number; ``watermark``: in milliseconds."""
         kept = self._first() if OWN not in stored else join_state.decode(stored[OWN], self._first())
         came = pa.Table.from_batches([b.select(self.form.incoming().names) for b in batches]).cast(self.form.incoming())
-        sides = tuple(self._side(stored, came, side, kept.next_ids[side]) for side in (0, 1))
-        condition, (left, right) = coded(self.plan.condition, (sides[0].rows, sides[1].rows))
-        sides = tuple(self._with_ring(side, rows) for side, rows in zip(sides, (left, right), strict=True))
+        condition, sides = self._sides(stored, came, kept)
         plan = replace(self.plan, condition=condition)
         frac = float(came["frac"][0].as_py() or 0.0) if len(came) else 1.0
         adapting = None if kept.adapting is None else replace(kept.adapting, rate=Rate(frac))
-        state = State((sides[0].ring, sides[1].ring), kept.carry, kept.horizon)
-        rows = sides[0].new, sides[1].new
-        own = rows[0].take(sides[0].own), rows[1].take(sides[1].own)
-        state, joined = join(plan, state, rows, self._selection(adapting), watermark * MICROS, own)
-        told = None
-        if adapting is not None:
-            kept, told = self._learned(bucket, kept, adapting, rows, joined)
+        chosen = newest_first(1.0, self._n_bw) if adapting is None else adapting.selection
+        state, period = State((sides[0].ring, sides[1].ring), kept.carry, kept.horizon), kept.period
+        done, size = (0, 0), max(1, MOST_PAIRS // max(1, *(len(side.rows) for side in sides)))
+        ends = len(sides[0].times), len(sides[1].times)
+        while done != ends:
+            upto = _upto(sides, done, size)
+            part = pair(side.came(a, b) for side, a, b in zip(sides, done, upto, strict=True))
+            own = pair(r.take(side.own[a:b]) for r, side, a, b in zip(part, sides, done, upto, strict=True))
+            horizon = watermark * MICROS if upto == ends else state.horizon
+            state, joined = join(plan, state, part, chosen, horizon, own)
+            places = [side.places_of(ids) for side, ids in zip(sides, (joined.left, joined.right), strict=True)]
+            yield from pair_batches(self.form, [side.table for side in sides], places)
+            if period is not None:
+                period = period.plus(joined, pair(np.bincount(r.types, minlength=len(plan.utility)) for r in part))
+            size = max(1, sum(map(len, part)) * MOST_PAIRS // max(1, len(joined.at)))
+            done = upto
+        if adapting is not None and period is not None and any(ends):
+            latest = max(int(side.times[-1]) for side in sides if len(side.times))
+            kept, told = self._learned(bucket, replace(kept, period=period), adapting, latest)
+            if told is not None:
+                yield telling(self.form, told, latest)
         kept = replace(
             kept, horizon=state.horizon, carry=state.carry,
-            next_ids=pair(first + len(new) for first, new in zip(kept.next_ids, rows, strict=True)),
+            next_ids=pair(first + new for first, new in zip(kept.next_ids, ends, strict=True)),
         )
-        written = {OWN: join_state.encode(kept)}
-        gone: list[Place] = []
-        for number, (side, ring) in enumerate(zip(sides, state.rings, strict=True)):
-            before = {bw.cell: bw for bw in side.ring}
-            for bw in ring:
-                if before.get(bw.cell) is not bw:
-                    written[number, bw.cell] = _encode(side.table.take(pa.array(side.places_of(bw.rows.ids))))
-            gone += [(number, cell) for cell in before.keys() - {bw.cell for bw in ring}]
-        return Step(written, tuple(sorted(gone)), self._results(sides, joined, told, rows))
+        return _written(sides, state.rings, join_state.encode(kept))
 
     def from_pandas(self, frame: pd.DataFrame) -> pa.RecordBatch:
         """The rows that come in a data frame."""
@@ -141,103 +147,73 @@ class JoinBucket:
         period = None if self.sampled is None else empty_period(self._n_bw, types, None)
         return Kept(NEVER, (0, 0), (none, none), adapting, period)
 
-    def _side(self, stored: Mapping[Place, bytes], came: pa.Table, side: int, first_id: int) -> _Side:
-        cells = sorted(cell for part, cell in stored if part == side)
-        new, own = self.form.numbered(came, side, first_id)
-        parts = [pa.ipc.open_stream(pa.py_buffer(stored[side, cell]), options=_READ).read_all() for cell in cells]
-        table = pa.concat_tables([*parts, new]).combine_chunks()
-        ends = np.cumsum([0, *map(len, parts)]).tolist()
-        rows = self.form.rows(table)
-        ring = tuple(
-            BasicWindow(cell, rows.take(slice(first, last)))
-            for cell, first, last in zip(cells, ends[:-1], ends[1:], strict=True)
+    def _sides(self, stored: Mapping[Place, bytes], came: pa.Table, kept: Kept) -> tuple[Any, tuple[_Side, _Side]]:
+        """Both sides, and the condition that goes with the codes of their items."""
+        tables, owns, cells, ends = [], [], [], []
+        for side in (0, 1):
+            new, own = self.form.numbered(came, side, kept.next_ids[side])
+            cells.append(sorted(cell for part, cell in stored if part == side))
+            parts = [pa.ipc.open_stream(pa.py_buffer(stored[side, c]), options=_READ).read_all() for c in cells[side]]
+            tables.append(pa.concat_tables([*parts, new]).combine_chunks())
+            ends.append(np.cumsum([0, *map(len, parts)]).tolist())
+            owns.append(own)
+        condition, rows = coded(self.plan.condition, tuple(map(self.form.rows, tables)))
+        found = (
+            _Side(tables[side], rows[side], _ring(rows[side], cells[side], ends[side]), ends[side][-1], owns[side])
+            for side in (0, 1)
         )
-        return _Side(table, rows, ring, ends[-1], own)
+        return condition, pair(found)
 
-    @staticmethod
-    def _with_ring(side: _Side, rows: Rows) -> _Side:
-        """The same with rows that have other codes for the items of their sets."""
-        if rows is side.rows:
-            return side
-        ends = np.cumsum([0, *(len(bw.rows) for bw in side.ring)]).tolist()
-        ring = tuple(
-            BasicWindow(bw.cell, rows.take(slice(first, last)))
-            for bw, first, last in zip(side.ring, ends[:-1], ends[1:], strict=True)
-        )
-        return replace(side, rows=rows, ring=ring)
-
-    def _selection(self, adapting: Adapting | None) -> Selection:
-        return newest_first(1.0, self._n_bw) if adapting is None else adapting.selection
-
-    def _learned(
-        self, bucket: int, kept: Kept, adapting: Adapting, rows: tuple[Rows, Rows], joined: Joined
-    ) -> tuple[Kept, str | None]:
-        """What is known after a micro-batch, and what is told of it at the end of a period."""
-        assert kept.period is not None
-        types = len(self.plan.utility)
-        latest = max((int(side.at.max()) for side in rows if len(side)), default=None)
-        if latest is None:
-            return kept, None
-        by_type = tuple(np.bincount(side.types, minlength=types) for side in rows)
-        period = kept.period.plus(joined, (by_type[0], by_type[1]), latest)
-        assert period.since is not None
+    def _learned(self, bucket: int, kept: Kept, adapting: Adapting, latest: int) -> tuple[Kept, str | None]:
+        """What is known after a micro-batch whose latest row is of that time; at the end of a period, what is told of it."""
+        period = kept.period
+        assert period is not None
+        if period.since is None:
+            return replace(kept, period=replace(period, since=latest)), None
         if latest - period.since < PERIOD_US:
-            return replace(kept, period=period), None
+            return kept, None
         adapting = adapting.informed(period.counters, period.came)
-        chosen = adapting.selection
-        told = {
-            "bucket": bucket, "frac": adapting.rate.frac, "frac_dir": chosen.frac_dir.tolist(),
-            "windows": [
-                {
-                    "matches": one.recent.matches.tolist(), "compared": one.recent.compared.tolist(),
-                    "order": one.order.tolist(), "found": found.tolist(),
-                }
-                for one, found in zip(adapting.learned, period.found, strict=True)
-            ],
+        again = empty_period(self._n_bw, len(self.plan.utility), latest)
+        return replace(kept, adapting=adapting, period=again), _told(bucket, adapting, period)
+
+
+def _ring(rows: Rows, cells: list[int], ends: list[int]) -> Ring:
+    """Those of the rows that are kept, one basic window after the other."""
+    bounds = zip(cells, ends[:-1], ends[1:], strict=True)
+    return tuple(BasicWindow(cell, rows.take(slice(first, last))) for cell, first, last in bounds)
+
+
+def _upto(sides: tuple[_Side, _Side], done: tuple[int, int], size: int) -> tuple[int, int]:
+    """The ends of the next part of the rows that came: about so many of both sides together, and all of one time."""
+    left = [side.times[first:] for side, first in zip(sides, done, strict=True)]
+    if sum(map(len, left)) <= size:
+        return pair(first + len(times) for first, times in zip(done, left, strict=True))
+    at = np.sort(np.concatenate(left))[size - 1]
+    return pair(first + int(np.searchsorted(times, at, "right")) for first, times in zip(done, left, strict=True))
+
+
+def _told(bucket: int, adapting: Adapting, period: Period) -> str:
+    windows = [
+        {
+            "matches": one.recent.matches.tolist(), "compared": one.recent.compared.tolist(), "order": one.order.tolist(),
+            "found": found.tolist(),
         }
-        return replace(kept, adapting=adapting, period=empty_period(self._n_bw, types, latest)), json.dumps(told)
-
-    def _results(
-        self, sides: tuple[_Side, ...], joined: Joined, told: str | None, rows: tuple[Rows, Rows]
-    ) -> Iterator[pa.RecordBatch]:
-        places = [side.places_of(ids) for side, ids in zip(sides, (joined.left, joined.right), strict=True)]
-        lengths = sum(
-            (_text_lengths(side.table)[which] for side, which in zip(sides, places, strict=True)),
-            np.zeros(len(places[0]), dtype=np.int64),
-        )
-        for first, last in pieces(lengths):
-            yield self._batch(sides, [which[first:last] for which in places])
-        if told is not None:
-            yield self._telling(told, max(int(side.at.max()) for side in rows if len(side)))
-
-    def _batch(self, sides: tuple[_Side, ...], places: list[Ints]) -> pa.RecordBatch:
-        left, right = (side.table.take(pa.array(which)) for side, which in zip(sides, places, strict=True))
-        at = pc.max_element_wise(left["at"], right["at"]).combine_chunks()
-        columns = {
-            TIME: at.view(pa.timestamp("us", "UTC")), "left_at": left["at"].combine_chunks(),
-            "right_at": right["at"].combine_chunks(), "nulls": pc.bit_wise_or(left["nulls"], right["nulls"]).combine_chunks(),
-            "told": pa.nulls(len(at), pa.string()),
-        }
-        columns |= {f"v{i}": left[f"v{i}"].combine_chunks() for i in self.form.values_of(0)}
-        columns |= {f"v{i}": right[f"v{i}"].combine_chunks() for i in self.form.values_of(1)}
-        return pa.RecordBatch.from_pydict(columns)
-
-    def _telling(self, told: str, at: int) -> pa.RecordBatch:
-        incoming = self.form.incoming()
-        columns: dict[str, pa.Array] = {TIME: pa.array([at]).view(pa.timestamp("us", "UTC"))}
-        columns |= {name: pa.array([0]) for name in ("left_at", "right_at", "nulls")}
-        columns["told"] = pa.array([told])
-        columns |= {f"v{i}": pa.nulls(1, incoming.field(f"v{i}").type) for i in range(len(self.form.kinds))}
-        return pa.RecordBatch.from_pydict(columns)
+        for one, found in zip(adapting.learned, period.found, strict=True)
+    ]
+    fractions = {"frac": adapting.rate.frac, "frac_dir": adapting.selection.frac_dir.tolist()}
+    return json.dumps({"bucket": bucket, **fractions, "windows": windows})
 
 
-def _text_lengths(table: pa.Table) -> Ints:
-    """Characters of all texts of each row."""
-    found = np.zeros(len(table), dtype=np.int64)
-    for field in table.schema:
-        if field.name.startswith("v") and pa.types.is_string(field.type):
-            found += pc.fill_null(pc.binary_length(table[field.name]), 0).to_numpy().astype(np.int64)
-    return found
+def _written(sides: tuple[_Side, _Side], rings: tuple[Ring, Ring], own: bytes) -> Written:
+    """The basic windows that gained rows, and those that are let go."""
+    data, gone = {OWN: own}, []
+    for number, (side, ring) in enumerate(zip(sides, rings, strict=True)):
+        before = {bw.cell: bw for bw in side.ring}
+        for bw in ring:
+            if before.get(bw.cell) is not bw:
+                data[number, bw.cell] = _encode(side.table.take(pa.array(side.places_of(bw.rows.ids))))
+        gone += [(number, cell) for cell in before.keys() - {bw.cell for bw in ring}]
+    return Written(data, tuple(sorted(gone)))
 
 
 def _encode(table: pa.Table) -> bytes:
@@ -245,5 +221,3 @@ def _encode(table: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, table.schema, options=_WRITE) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue().to_pybytes())
-
-

@@ -38,15 +38,15 @@ class Period:
     came: tuple[Ints, Ints]
     found: tuple[Ints, Ints]
 
-    def plus(self, joined: Joined, came: tuple[Ints, Ints], latest: int) -> Period:
-        """With a micro-batch whose latest row is of the time ``latest``."""
+    def plus(self, joined: Joined, came: tuple[Ints, Ints]) -> Period:
+        """With some rows more, ``came`` by type of each stream."""
         counters = pair(a.plus(b) for a, b in zip(self.counters, joined.counters, strict=True))
         rows = pair(a + b for a, b in zip(self.came, came, strict=True))
         found = pair(
             before + np.bincount(joined.position[joined.window == window], minlength=len(before))
             for window, before in enumerate(self.found)
         )
-        return Period(latest if self.since is None else self.since, counters, rows, found)
+        return Period(self.since, counters, rows, found)
 
 
 @dataclass(frozen=True, slots=True)

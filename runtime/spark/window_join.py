@@ -77,12 +77,11 @@ class WindowJoinProcessor(StatefulProcessor):
         self, bucket: int, batches: Iterator[pa.RecordBatch], timer_values: TimerValues
     ) -> Iterator[pa.RecordBatch]:
         kept = {(int(part), int(cell)): data for (part, cell), (data,) in self._kept.iterator()}
-        step = self._operator().advance(bucket, kept, batches, timer_values.getCurrentWatermarkInMs())
-        for place in step.gone:
+        written = yield from self._operator().advance(bucket, kept, batches, timer_values.getCurrentWatermarkInMs())
+        for place in written.gone:
             self._kept.removeKey(place)
-        for place, data in step.written.items():
+        for place, data in written.data.items():
             self._kept.updateValue(place, (data,))
-        yield from step.results
 
     def _operator(self) -> JoinBucket:
         if self._bucket is None:

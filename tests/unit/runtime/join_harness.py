@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ from streamq.compiler.lowering.moving import BUCKETS
 from streamq.compiler.lowering.window_joins import SHARDS
 from streamq.runtime.reference.answers import Answer
 from streamq.runtime.reference.engine import evaluate
-from streamq.runtime.spark.join_bucket import JoinBucket, Place
+from streamq.runtime.spark.join_bucket import JoinBucket, Place, Written
 from tests.contract.answers import AS_SPARK
 
 START = datetime(2024, 1, 1)
@@ -129,11 +129,11 @@ class Buckets:
         join = JoinBucket.of(step.condition, step.grids, step.kinds, step.left, step.sampled, step.worths)
         state = self.state.setdefault(bucket, {})
         batch = pa.RecordBatch.from_pylist(rows, join.form.incoming())
-        after = join.advance(bucket, dict(state), iter([batch]), self.watermark_ms)
-        results = list(after.results)
-        for place in after.gone:
+        results: list[pa.RecordBatch] = []
+        written = yield_into(results, join.advance(bucket, dict(state), iter([batch]), self.watermark_ms))
+        for place in written.gone:
             del state[place]
-        state.update(after.written)
+        state.update(written.data)
         left, right = (f"v{self.names.index(name)}" for name in ("a.n", "b.n"))
         self.told += [text for r in results for text in r["told"].to_pylist() if text is not None]
         return [
@@ -158,7 +158,7 @@ class Buckets:
         number = zlib.crc32(f"{side} {row['n']}".encode())
         return {
             "at": START_US + row["ts"] * 1_000_000, "side": side, "key": key, "row": number, "nulls": 0, "frac": frac,
-            "own": bool(self.matching.keys) or number % SHARDS == bucket, "worth": 0.0, **values, **self._compared(side, shown),
+            "own": bool(self.matching.keys) or number % SHARDS == bucket, "worth": row.get("worth", 0.0), **values, **self._compared(side, shown),
         }
 
     def _compared(self, side: int, shown: Row) -> dict[str, Any]:
@@ -173,6 +173,15 @@ class Buckets:
         return {
             f"c{i}": shown[_name(of.left if side == 0 else of.right)] for i, of in enumerate(self.matching.values)
         }
+
+
+def yield_into(results: list[pa.RecordBatch], steps: Generator[pa.RecordBatch, None, Written]) -> Written:
+    """What a generator gives at its end; what it yields goes into the list."""
+    while True:
+        try:
+            results.append(next(steps))
+        except StopIteration as end:
+            return cast(Written, end.value)
 
 
 def _name(expr: Any) -> str:

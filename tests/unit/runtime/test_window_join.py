@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from streamq.dsl.records import dataclass
+from streamq.runtime.spark import join_bucket
 from tests.unit.runtime.join_harness import (
     Batches,
     Buckets,
@@ -181,3 +183,124 @@ def test_windows_are_let_go_and_only_those_that_gain_rows_are_written() -> None:
             assert len(changed) <= 2
     kept = [place for state in buckets.state.values() for place in state if place[0] < 2]
     assert 0 < len(kept) <= 2 * 5
+
+
+# --- input of all kinds ------------------------------------------------------------------------------
+
+
+def plain(n: int, second: int, tags: list[int] | None = None, **more: Any) -> Row:
+    return {"n": n, "k": 1, "v": n % 7, "x": 0.5, "tags": tags, "names": None, "w": None, "ts": second, **more}
+
+
+def steady(rates: tuple[int, int], tags: Callable[[int], list[int] | None], seconds: int = 40, per_batch: int = 10) -> Batches:
+    """Rows of both streams, so many in a second."""
+    return [
+        tuple(  # type: ignore[misc]
+            [plain(rate * second + i, second, tags(rate * second + i)) for second in range(start, start + per_batch) for i in range(rate)]
+            for rate in rates
+        )
+        for start in range(0, seconds, per_batch)
+    ]
+
+
+INPUTS: dict[str, tuple[str, Batches]] = {
+    "one silent stream": (OVERLAPPING, steady((0, 5), lambda n: [1])),
+    "rates that differ by a factor of 1000": (OVERLAPPING, [
+        ([plain(i, 10 * i + 5, [1, 2])], [plain(1000 * i + j, 10 * i + j // 100, [j % 9]) for j in range(1000)]) for i in range(3)
+    ]),
+    "all rows match": (OVERLAPPING, steady((3, 3), lambda n: [1])),
+    "none match": (OVERLAPPING, [
+        ([plain(i, 10 * b + i % 10, [1]) for i in range(20 * b, 20 * b + 20)], [plain(i, 10 * b + i % 10, [2]) for i in range(20 * b, 20 * b + 20)])
+        for b in range(3)
+    ]),
+    "ties in time": (OVERLAPPING, [([plain(i, 7, [i % 3]) for i in range(9)], [plain(i, 7, [i % 3]) for i in range(9)])]),
+    "empty sets and NULL": ("SELECT ISTREAM(a.n, b.n AS m) FROM a [RANGE 9 SECONDS] JOIN b [RANGE 9 SECONDS] ON a.tags @> b.tags", [
+        ([plain(i, i, [None, [], [1], [1, 2]][i % 4]) for i in range(20)], [plain(i, i, [None, [], [2]][i % 3]) for i in range(20)])
+    ]),
+    "windows shorter than a basic window": (
+        OVERLAPPING.replace("20 SECONDS", "1 SECOND") + " SHED JOIN BASIC WINDOW 30 SECONDS BY 0 PERCENT", steady((2, 3), lambda n: [n % 4])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_input_of_all_kinds(name: str) -> None:
+    query, batches = INPUTS[name]
+    result = compiled(query)
+    expected = by_definition(result, batches)
+    assert bool(expected) == (name not in ("one silent stream", "none match"))
+    assert joined(result, batches, lambda a, b: True) == expected
+
+
+def test_rows_out_of_order_within_the_watermark() -> None:
+    """Within five seconds they are joined as if they had come in time, later they are late on both sides."""
+    batches = [
+        ([plain(1, 30, [1])], [plain(1, 30, [1])]), ([plain(2, 27, [1])], [plain(2, 26, [1])]),
+        ([plain(3, 40, [1])], [plain(3, 40, [1])]), ([plain(4, 24, [1])], [plain(4, 36, [1])]),
+    ]
+    result = compiled(OVERLAPPING)
+    found = joined(result, batches, lambda a, b: True)
+    assert found == by_definition(result, batches)
+    assert (2, 2) in found
+    assert (1, 4) in found
+    assert all(m != 4 for m, _ in found)
+
+
+def test_many_pairs_are_found_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = steady((4, 5), lambda n: [n % 2])
+    query = f"{OVERLAPPING} SHED JOIN BY 40 PERCENT"
+    once = Buckets(compiled(query))
+    whole = [pair for batch in batches for pair in once.feed(batch, 0.6)]
+    monkeypatch.setattr(join_bucket, "MOST_PAIRS", 60)
+    parts = Buckets(compiled(query))
+    assert sorted(pair for batch in batches for pair in parts.feed(batch, 0.6)) == sorted(whole)
+    assert {b: {p: d for p, d in s.items() if p[0] < 2} for b, s in parts.state.items()} == {
+        b: {p: d for p, d in s.items() if p[0] < 2} for b, s in once.state.items()
+    }
+
+
+@pytest.mark.parametrize("worth", [None, -3.0, 0.0, math.nan, math.inf, 1e-30, 1e30])
+def test_any_utility_of_a_row(worth: float | None) -> None:
+    """Rows that are worth something go before rows that are worth nothing, which NULL and negative ones are."""
+    query = f"{OVERLAPPING} QOS UTILITY a.x SHED JOIN BY 70 PERCENT"
+    buckets = Buckets(compiled(query))
+    exact = Buckets(compiled(OVERLAPPING))
+    found, every = [], []
+    for batch in steady((6, 6), lambda n: [1], seconds=60):
+        rows = [{**row, "worth": worth if row["n"] % 2 else 1.0} for row in batch[0]]
+        found += buckets.feed((rows, batch[1]), 0.3)
+        every += exact.feed(batch)
+    assert set(found) < set(every)
+    late = [(m, n) for m, n in found if m >= 6 * 40]
+    odd = sum(m % 2 for m, _ in late) / len(late)
+    dear = worth is not None and worth > 1
+    assert 0 < odd < 1
+    assert (odd > 0.55) == dear
+    assert (odd < 0.45) == (worth is None or not worth > 0 or worth < 0.1)
+
+
+def test_a_lag_between_the_streams_is_learned_and_told() -> None:
+    """Partners are twelve seconds apart: with three in ten comparisons most of the pairs are found, and it is said where."""
+    random = np.random.default_rng(2)
+
+    def batch(start: int) -> tuple[list[Row], list[Row]]:
+        seconds = range(start, start + 5)
+        return (
+            [plain(40 * s + i, s, [s - 12]) for s in seconds for i in range(40)],
+            [plain(40 * s + i, s, [s]) for s in seconds for i in range(40) if random.random() < 0.9],
+        )
+
+    query = OVERLAPPING + " SHED JOIN BASIC WINDOW 2 SECONDS BY 70 PERCENT"
+    buckets, exact = Buckets(compiled(query)), Buckets(compiled(OVERLAPPING))
+    found = every = 0
+    for start in range(0, 200, 5):
+        rows = batch(start)
+        ours, all_ = buckets.feed(rows, 0.3), exact.feed(rows)
+        if start >= 100:
+            found, every = found + len(ours), every + len(all_)
+    assert found / every > 0.9
+    last = json.loads(buckets.told[-1])
+    right = last["windows"][1]
+    # Rows of `a` look for those of `b` of twelve seconds before, in the seventh basic window of two seconds, or the sixth.
+    assert {right["order"][0], right["order"][1]} == {6, 5} or right["order"][0] == 6
+    assert last["frac_dir"][1] > last["frac_dir"][0]
