@@ -98,6 +98,31 @@ def test_relations_that_move_run_in_workers_that_are_not_ours(
     assert len(found) > 40
 
 
+JOINED = """
+CREATE STREAM s (n INT, tags ARRAY<STRING>, w MAP<STRING, DOUBLE>, ts TIMESTAMP, WATERMARK FOR ts)
+  WITH (connector = 'file', path = 's', format = 'json');
+CREATE SINK out WITH (connector = 'file', path = 'out', format = 'json');
+CREATE QUERY alike INTO out AS
+  SELECT ISTREAM(a.n, b.n AS m, a.tags, a.ts AS t, b.ts AS u) FROM s [RANGE 10 SECONDS] a JOIN s [RANGE 20 SECONDS] b
+  ON INNER_PRODUCT(a.w, b.w) >= 1 AND a.n <> b.n;
+"""
+
+
+def test_joins_of_windows_run_in_workers_that_are_not_ours(spark: SparkSession, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"n": i, "tags": [f"t{i % 3}", None], "w": {f"t{i % 3}": i % 4, "t": None}, "ts": at(i)} for i in range(40)
+    ]
+    rows[5] |= {"w": None, "tags": None}
+    write_batches(tmp_path / "s", [rows[:20], rows[20:]])
+    script = tmp_path / "program.py"
+    script.write_text(to_pyspark(compile_program(JOINED).require()))
+    run(script, tmp_path)
+    expected = run_once(spark, JOINED, tmp_path)["alike"].rows
+    found = [(r["n"], r["m"], tuple(r["tags"])) for r in written(tmp_path / "out")]
+    assert sorted(found, key=repr) == sorted(((n, m, tuple(tags)) for n, m, tags, *_ in expected), key=repr)
+    assert len(found) > 40
+
+
 @pytest.mark.parametrize("text", ['a"b', "a\\b", "a'b", "a\nb", "`;DROP", "ünï \U0001f600"])
 def test_strings_cannot_end_their_literals(text: str) -> None:
     quoted = text.replace("'", "''")
