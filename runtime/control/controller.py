@@ -123,7 +123,8 @@ class Controller:
         if decided is not None:
             self.beyond = 0 if decided.decision.reachable else self.beyond + 1
         if self.beyond >= PATIENCE:
-            found.append(_out_of_reach(self.throttle, self.error, decided is not None and decided.spared > 0))
+            spared = decided is not None and decided.spared > 0
+            found.append(_out_of_reach(self.throttle, self.error, spared, self.selects))
         new = tuple(text for text in found if text not in self._told)
         self._told.update(new)
         return new
@@ -196,7 +197,7 @@ def held_by(before: float, held: int, kept: int, ms: float) -> float:
     return before + LEARNING * (now - before) if before > 0 else now
 
 
-def _out_of_reach(throttle: Throttle, error: float | None, spared: bool) -> str:
+def _out_of_reach(throttle: Throttle, error: float | None, spared: bool, selects: bool) -> str:
     goal = f"results no older than {throttle.latency_ms / 1000:g} s"
     if error is not None:
         return f"{goal} are out of reach with estimates right to {100 * error:g} %: those are kept up"
@@ -205,4 +206,6 @@ def _out_of_reach(throttle: Throttle, error: float | None, spared: bool) -> str:
         return f"{goal} are out of reach with a completeness of {needed:g}, which is kept up"
     if spared:
         return f"{goal} are out of reach: a stream of the query of which no row may go takes longer"
+    if selects:
+        return f"{goal} are out of reach: reading and keeping the rows takes longer, however little they are compared with"
     return f"{goal} are out of reach: reading the rows takes longer, whatever is shed of them"

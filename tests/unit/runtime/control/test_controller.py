@@ -113,3 +113,25 @@ def test_the_state_of_a_micro_batch_is_that_after_the_one_before_and_what_it_wil
     known = published(tmp_path / KNOBS)
     assert known is not None
     assert (known.held, known.holding) == (5, controller.throttle.holding)
+
+
+def test_a_join_that_selects_is_known_by_what_rows_are_compared_with(tmp_path: Path) -> None:
+    """All rows are kept, and what a micro-batch cost is put down to the share of the window; its state does not change with it."""
+    throttle = first_throttle(Goal(latency_ms=1500, selects=True))
+    controller = Controller(tmp_path, throttle, selects=True)
+    for batch, keep in enumerate((0.5, 0.25, 0.5)):
+        made = Decided(Decision(keep, 1.0), 100, 0.0, throttle)
+        DecisionLog(tmp_path / DECISIONS).decide(batch, lambda _, made=made: made)
+        controller.after(replace(sample(batch, kept=100), state_rows=400))
+    assert [batch.kept for batch in controller.throttle.model.batches] == [25, 50]
+    assert (controller.throttle.held, controller.throttle.holding) == (0, 0.0)
+    assert controller.throttle.coverage == 1
+
+
+def test_a_join_whose_rows_alone_take_too_long_says_so(tmp_path: Path) -> None:
+    throttle = first_throttle(Goal(latency_ms=1500, selects=True))
+    controller = Controller(tmp_path, throttle, selects=True)
+    for batch in range(PATIENCE):
+        decided(tmp_path, batch, throttle, reachable=False)
+        told = controller.after(sample(batch, kept=100))
+    assert "however little they are compared with" in told[0]
