@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamq.compiler.binder.context import BindContext, is_unknown
+from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.expressions import ExpressionBinder
-from streamq.compiler.binder.join_policy import join_utilities, sheds_join
-from streamq.compiler.binder.relations import reject_aggregates
+from streamq.compiler.binder.join_policy import sheds_join
 from streamq.compiler.binder.scope import Entry, Scope
-from streamq.compiler.ir.expr import Expr, Quality, walk
+from streamq.compiler.binder.worth import is_worth
+from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.goals import has_all
 from streamq.compiler.ir.logical import Field, FunctionDecl, Logical, SourceDecl
 from streamq.dsl import ast
-from streamq.dsl.diagnostics import Diagnostic, did_you_mean
+from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.records import dataclass
 from streamq.dsl.types import STRING, Chars, holds_map, is_numeric, with_article
 from streamq.stdlib.connectors import tells_rows_apart
@@ -58,11 +58,7 @@ def check_policy_columns(
             _check_age(policy.method, streams, context)
         if isinstance(policy, ast.Qos):
             for item in policy.items:
-                if isinstance(item, ast.QosUtility) and sheds_join(policies) is not None:
-                    fields = tuple((s.name, s.fields) for s in streams)
-                    worth = join_utilities(item, fields, context, functions)
-                    utilities += [(name, bound) for name, bound in worth if _is_worth(bound, item, context)]
-                elif isinstance(item, ast.QosUtility):
+                if isinstance(item, ast.QosUtility) and sheds_join(policies) is None:
                     utilities += _utilities(item, streams, context, functions)
     return tuple(utilities)
 
@@ -161,27 +157,7 @@ def _utilities(
     for stream in streams:
         scope = Scope((Entry(stream.name, tuple((f.name, f) for f in stream.fields)),))
         bound = ExpressionBinder(scope, context, functions).bind(item.utility)
-        if not _is_worth(bound, item, context):
+        if not is_worth(bound, item, context):
             break
         found.append((stream.name, bound))
     return found
-
-
-def _is_worth(bound: Expr, item: ast.QosUtility, context: BindContext) -> bool:
-    """Whether it is the worth of a row: a number, by its columns; reports where it is not."""
-    if reject_aggregates(bound, "UTILITY", context) or is_unknown(bound):
-        return False
-    if not is_numeric(bound.type):
-        context.error(
-            "SQ0301", f"UTILITY must be a number, this is {with_article(bound.type)}", item.utility.span,
-            help="for example CASE WHEN kind = 'security' THEN 1 ELSE 0.25 END",
-        )
-        return False
-    measure = next((part for part in walk(bound) if isinstance(part, Quality)), None)
-    if measure is not None:
-        context.refusals.append(Diagnostic(
-            code="SQ0601", message=f"{measure.function}() in UTILITY cannot be run yet", span=measure.origin,
-            help="say what a row is worth by its columns",
-        ))
-    return measure is None
-

@@ -125,7 +125,7 @@ def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQ
         streams = _streams_of(root, catalog)
         utilities = check_policy_columns(node.policies, streams, context, catalog.functions)
         check_windows(node.policies, root, context)
-        check_join(node.policies, root, context)
+        utilities += check_join(node.policies, root, context, catalog.functions)
         _check_dropped(node, sink, root, env)
     if sink is not None and node.sink is not None:
         check_output(root.schema, catalog.sinks[sink.casefold()], node.sink.span, context)

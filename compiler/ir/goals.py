@@ -73,6 +73,10 @@ class Sift:
         return f"those of {' and '.join(self.attributes)} that queries want least first"
 
 
+LEFT, RIGHT = "left", "right"
+"""The inputs of a join that selects, under which a query keeps what their rows are worth."""
+
+
 @dataclass(frozen=True, slots=True)
 class Selects:
     """A join that keeps every row, and compares each with a part of the other window (SHED JOIN).

@@ -482,7 +482,7 @@ class ToStream(_OneInput):
 class LogicalQuery:
     """A query of the program: its plan, where its rows go, and what was said about their worth.
 
-    ``utilities``: what QOS UTILITY says of a row, by the name of the stream that it is of. ``estimates``: the columns of
+    ``utilities``: what QOS UTILITY says of a row, by the name of the stream that it is of, or of a row of an input of its join. ``estimates``: the columns of
     the result that are estimates, each with its bounds beside it.
     """
 

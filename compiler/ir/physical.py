@@ -147,7 +147,8 @@ class Stateful(Step):
 class WindowJoin(Step):
     """Pairs of rows of two windows of time, with Python in buckets (``runtime/spark/window_join.py``, ADR 0015).
 
-    ``condition``: ``("sets", kind, least)``, or ``("values", ops, widths, exact, keyed)`` with one of each for each value. ``grids``: of
+    ``condition``: ``("sets", kind, least)``, or ``("values", comparisons, keyed)``, each with operator, whether it is exact, width, slack
+    and what it wraps at (``analysis/window_joins.py``). ``grids``: of
     the left and the right window the age at which a row is still in it, and the length of a basic window, in microseconds.
     ``kinds``: of the values v0, v1, …, of which the first ``left`` are those of the left row. ``sampled``: the base share of
     rows that are compared with all where others are not; None: all are. ``worths``: rows have a worth.

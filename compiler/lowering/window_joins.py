@@ -54,9 +54,6 @@ SHARDS = 4
 EXACT = 8
 """Basic windows in the longer window where all is compared, so that their number matters little."""
 
-MOST_VALUES = 8
-"""Comparisons of values that are tested in the operator."""
-
 BUCKET, KEPT, ROW, SHARD, TOLD = "__bucket", "own", "row", "shard", "told"
 LEFT_AT, RIGHT_AT = "left_at", "right_at"
 
@@ -167,13 +164,14 @@ def _compared(node: lg.Join, matching: Matching, side: _Side) -> tuple[ph.Named,
             )
         assert isinstance(expr.type, Array)
         return (("items", f"transform(array_compact({text}), e -> {_item('e', expr.type.element)})"),)
-    items = []
-    for place, of in enumerate(matching.values[:MOST_VALUES]):
+    items, unknown = [], []
+    for place, of in enumerate(matching.values):
         expr = own(of)
         text = sql_over(expr, side.moving, node)
-        # NaN and -0 are for Spark to compare.
-        items.append((f"c{place}", as_long(text, expr.type) if of.exact else f"CAST({text} AS DOUBLE)"))
-    return tuple(items)
+        value = f"coalesce({as_long(text, expr.type)}, 0L)" if of.exact else f"coalesce(CAST({text} AS DOUBLE), 0D)"
+        items.append((f"c{place}", value))
+        unknown.append(f"IF({text} IS NULL, {1 << place}L, 0L)")
+    return (*items, ("unknown", " + ".join(unknown) or "0L"))
 
 
 def _item(text: str, t: Type) -> str:
@@ -188,7 +186,7 @@ def _placed(node: lg.Join, matching: Matching, both: ph.Step, values: Sequence[C
     row = f"xxhash64({', '.join([*map(quote, columns), *nulls])})"
     compared = ["items", "weights"] if matching.sets is not None and matching.sets.kind == "INNER_PRODUCT" else ["items"]
     if matching.sets is None:
-        compared = [f"c{i}" for i in range(len(matching.values[:MOST_VALUES]))]
+        compared = [*(f"c{i}" for i in range(len(matching.values))), "unknown"]
     passed = [TIME, "at", "side", "key", *compared, "worth", "nulls"]
     shard = f"pmod(`key`, {BUCKETS}L)" if matching.keys else f"explode(sequence(0L, {SHARDS - 1}L))"
     step_id = context.step_id(node, "placed")
@@ -212,8 +210,8 @@ def _condition(matching: Matching) -> tuple[object, ...]:
     """As ``ph.WindowJoin`` has it."""
     if matching.sets is not None:
         return ("sets", matching.sets.kind, matching.sets.least)
-    values = matching.values[:MOST_VALUES]
-    return ("values", tuple(v.op for v in values), tuple(v.width for v in values), tuple(v.exact for v in values), bool(matching.keys))
+    comparisons = tuple((v.op, v.exact, v.width, v.slack, v.wraps) for v in matching.values)
+    return ("values", comparisons, bool(matching.keys))
 
 
 def _unpacked(

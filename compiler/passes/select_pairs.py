@@ -11,8 +11,8 @@ from streamq.compiler.analysis.window_joins import is_windowed, length_us, match
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.durations import show_ms
 from streamq.compiler.ir.expr import Column, Expr, conjunction, conjuncts
-from streamq.compiler.ir.goals import Selects
-from streamq.compiler.ir.rewrite import rewrite_up, stream_of, walk, with_inputs
+from streamq.compiler.ir.goals import LEFT, RIGHT, Selects
+from streamq.compiler.ir.rewrite import rewrite_up, walk
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.asked import Asked
 from streamq.compiler.passes.base import PassContext
@@ -29,31 +29,53 @@ def select_pairs(
 ) -> lg.LogicalQuery | None:
     """The query with its join told to select; None where its rows are to be dropped instead."""
     node = next(n for n in walk(query.root) if isinstance(n, lg.Join) and is_windowed(n))
-    if matching_of(replace(node, condition=conjunction(tuple(_tests(query.root, node))))).by_key_alone:
-        context.notices.append(PlanNotice(
-            "by_key", query.name, "finds pairs by their key, which takes as long for a part of a window as for all of it",
-            hint="so comparing less would lose pairs and save nothing", action="SHED RANDOM says the same in fewer words",
-            span=asked.span,
-        ))
+    matching = matching_of(replace(node, condition=conjunction(tuple(_tests(query.root, node)))))
+    if matching.says_little:
+        _tell_dropped(query, bool(matching.keys), join, asked, context)
         return None
-    utilities = dict(query.utilities)
-    sides, worth = [], []
-    for side, name in zip(node.inputs, WORTHS, strict=True):
-        utility = next((utilities[s] for n in walk(side) if (s := stream_of(n)) in utilities), None)
-        sides.append(side if utility is None else _with_worth(side, name, utility))
-        worth.append("" if utility is None else name)
+    worth = dict(query.utilities)
+    sides = [
+        side if (utility := worth.get(place)) is None else _with_worth(side, name, utility)
+        for place, side, name in zip((LEFT, RIGHT), node.inputs, WORTHS, strict=True)
+    ]
+    names = [name if place in worth else "" for place, name in zip((LEFT, RIGHT), WORTHS, strict=True)]
     selects = Selects(
         query.name, asked.goal, 0 if join.basic_window is None else join.basic_window.ms,
-        SAMPLE_P if join.sample is None else join.sample, (worth[0], worth[1]),
+        SAMPLE_P if join.sample is None else join.sample, (names[0], names[1]),
     )
     selecting = replace(node, left=sides[0], right=sides[1], selects=selects)
     root = rewrite_up(query.root, lambda n: selecting if n == node else None)
+    learned = "where most are found is learned while the query runs"
+    if matching.untested:
+        learned += ", by those that pass the tests of sets and of values: parts of the condition are not among these"
     context.notices.append(PlanNotice(
         "shedder", query.name, f"keeps every row, and compares it with {asked.goal.words}{_first(node, selects)}",
-        hint="pairs that are not looked for are not found; where most are found is learned while the query runs",
-        action="SHED NONE compares all", span=asked.span,
+        hint=f"pairs that are not looked for are not found; {learned}", action="SHED NONE compares all", span=asked.span,
     ))
     return replace(query, root=root)
+
+
+def _tell_dropped(
+    query: lg.LogicalQuery, by_key: bool, join: ast.ShedJoin, asked: Asked, context: PassContext
+) -> None:
+    """Rows are dropped instead, and what was said of the join says nothing."""
+    said = [
+        name for name, is_there in
+        (("BASIC WINDOW", join.basic_window), ("SAMPLE", join.sample), ("UTILITY", query.utilities or None)) if is_there is not None
+    ]
+    unused = f"; {' and '.join(said)} {'is' if len(said) == 1 else 'are'} not used" if said else ""
+    if by_key:
+        kind, message = "by_key", "finds pairs by their key, which takes as long for a part of a window as for all of it"
+        hint = f"so comparing less would lose pairs and save nothing: rows are dropped instead{unused}"
+    else:
+        kind, message = "untested", "has a condition of which only Spark can tell where it holds, pair by pair"
+        hint = f"so it cannot be learned where pairs are found: rows are dropped instead{unused}"
+    context.notices.append(PlanNotice(
+        kind, query.name, message, hint=hint,
+        action="SHED RANDOM BY KEY (join key) keeps more of the pairs" if by_key
+        else "compare sets, or values of one row each, as in OVERLAP(a.tags, b.tags) >= 2 or a.x < b.x",
+        span=asked.span,
+    ))
 
 
 def _first(node: lg.Join, selects: Selects) -> str:
@@ -78,12 +100,7 @@ def _filters(node: lg.Logical, join: lg.Join) -> bool:
     return node is join
 
 
-def _with_worth(node: lg.Logical, name: str, utility: Expr) -> lg.Logical:
+def _with_worth(side: lg.Logical, name: str, utility: Expr) -> lg.Logical:
     """One input of the join, with a column more."""
-    if stream_of(node) is not None:
-        passed = tuple((f.name, Column(name=f.name, type=f.type, nullable=f.nullable)) for f in node.schema)
-        return lg.Project(node, (*passed, (name, utility)), owner=node.owner, origin=node.origin)
-    (below,) = (_with_worth(i, name, utility) for i in node.inputs)
-    if isinstance(node, lg.Project):
-        return replace(node, input=below, items=(*node.items, (name, Column(name=name, type=utility.type))))
-    return with_inputs(node, (below,))
+    passed = tuple((f.name, Column(name=f.name, type=f.type, nullable=f.nullable)) for f in side.schema)
+    return lg.Project(side, (*passed, (name, utility)), owner=side.owner, origin=side.origin)

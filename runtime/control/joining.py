@@ -35,7 +35,8 @@ def selecting(query: PhysicalQuery) -> WindowJoin | None:
 class Learned:
     """One query's. ``bw_s``: the length of a basic window in seconds; ``latest``: of each bucket what it told last.
 
-    ``found``: pairs so far by basic window, of the left and of the right window.
+    ``found``: pairs of all periods that ended, by basic window, of the left and of the right window; those of the run before it
+    too. They are the pairs that the operator finds, before Spark tests what is left of a condition.
     """
 
     query: str
@@ -92,8 +93,12 @@ class Joins:
     def join(self, query: PhysicalQuery, checkpoint: Path) -> None:
         """A query of the run; one without such a join has nothing to tell."""
         step = selecting(query)
-        if step is not None:
-            self._learned[query.name] = Learned(query.name, checkpoint, step.grids[0][1] / SECOND)
+        if step is None:
+            return
+        learned = self._learned[query.name] = Learned(query.name, checkpoint, step.grids[0][1] / SECOND)
+        before = stored(checkpoint, query.name)
+        if before is not None and before.bw_s == learned.bw_s:
+            learned.found = [np.array(window.found) for window in before.windows]
 
     def after(self, query: str, told: Iterable[str]) -> None:
         """Takes in what a micro-batch of a query told."""

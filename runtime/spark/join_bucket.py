@@ -14,11 +14,12 @@ from streamq.runtime.spark import join_state
 from streamq.runtime.spark.join_pairs import pair_batches, telling
 from streamq.runtime.spark.join_rows import WORTHS, RowFormat, coded, condition_of
 from streamq.runtime.spark.join_state import PERIOD_US, Kept, Period, empty_period, pair
+from streamq.runtime.spark.pandas_rows import record_batch
 from streamq.stdlib.joins.adapting import Adapting, start
 from streamq.stdlib.joins.join import State, join
 from streamq.stdlib.joins.plan import WindowJoin
 from streamq.stdlib.joins.rates import Rate
-from streamq.stdlib.joins.selection import Ints, newest_first
+from streamq.stdlib.joins.selection import Ints, Selection, newest_first
 from streamq.stdlib.joins.window import BasicWindow, Grid, Ring, Rows
 from streamq.stdlib.timelines.table import NEVER
 
@@ -35,7 +36,7 @@ MICROS = 1000
 """Microseconds per millisecond."""
 
 MOST_PAIRS = 4_000_000
-"""Pairs that are held at once, more or less: rows are joined in parts where a micro-batch has more of them."""
+"""Pairs that are held at once, more or less: rows are joined in parts where a micro-batch has more. Those of one time stay together."""
 
 _WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READ = pa.ipc.IpcReadOptions(use_threads=False)
@@ -53,7 +54,7 @@ class Written:
 class _Side:
     """One side: ``table``: the rows that are kept and those that came, the same as ``rows``; ``ring``: those that are kept.
 
-    ``old``: how many these are; ``own``: which of the others will be kept here.
+    ``old``: how many these are; ``own``: which of the others will be kept here. ``by_id``: positions in the order of ids.
     """
 
     table: pa.Table
@@ -61,6 +62,7 @@ class _Side:
     ring: Ring
     old: int
     own: np.ndarray[Any, Any]
+    by_id: Ints
 
     def came(self, first: int, last: int) -> Rows:
         """Some of the rows that came, which are in order of time."""
@@ -72,8 +74,7 @@ class _Side:
 
     def places_of(self, ids: Ints) -> Ints:
         """The positions of rows in the table."""
-        order = np.argsort(self.rows.ids)
-        return order[np.searchsorted(self.rows.ids, ids, sorter=order)]
+        return self.by_id[np.searchsorted(self.rows.ids, ids, sorter=self.by_id)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class JoinBucket:
         plan = replace(self.plan, condition=condition)
         frac = float(came["frac"][0].as_py() or 0.0) if len(came) else 1.0
         adapting = None if kept.adapting is None else replace(kept.adapting, rate=Rate(frac))
-        chosen = newest_first(1.0, self._n_bw) if adapting is None else adapting.selection
+        chosen = newest_first(1.0, self._n_bw) if adapting is None else self._of_instants(adapting.selection)
         state, period = State((sides[0].ring, sides[1].ring), kept.carry, kept.horizon), kept.period
         done, size = (0, 0), max(1, MOST_PAIRS // max(1, *(len(side.rows) for side in sides)))
         ends = len(sides[0].times), len(sides[1].times)
@@ -133,8 +134,20 @@ class JoinBucket:
 
     def from_pandas(self, frame: pd.DataFrame) -> pa.RecordBatch:
         """The rows that come in a data frame."""
-        schema = self.form.incoming()
-        return pa.RecordBatch.from_pandas(frame[schema.names], schema, preserve_index=False)
+        return record_batch(frame, self.form.incoming())
+
+    def _of_instants(self, chosen: Selection) -> Selection:
+        """With all of a window that holds one instant, beside one that is longer: that costs next to nothing."""
+        short = [grid.length == 0 for grid in self.plan.grids]
+        if all(short):
+            return newest_first(chosen.frac, self._n_bw)
+        if not any(short):
+            return chosen
+        by_type = chosen.frac_type
+        return replace(
+            chosen, frac_dir=np.where(short, 1.0, chosen.frac_dir),
+            frac_type=None if by_type is None else pair(np.ones(len(f)) if s else f for f, s in zip(by_type, short, strict=True)),
+        )
 
     @property
     def _n_bw(self) -> tuple[int, int]:
@@ -159,7 +172,10 @@ class JoinBucket:
             owns.append(own)
         condition, rows = coded(self.plan.condition, tuple(map(self.form.rows, tables)))
         found = (
-            _Side(tables[side], rows[side], _ring(rows[side], cells[side], ends[side]), ends[side][-1], owns[side])
+            _Side(
+                tables[side], rows[side], _ring(rows[side], cells[side], ends[side]), ends[side][-1], owns[side],
+                np.argsort(rows[side].ids),
+            )
             for side in (0, 1)
         )
         return condition, pair(found)

@@ -22,14 +22,12 @@ from streamq.stdlib.joins.conditions import (
 from streamq.stdlib.joins.selection import Floats, Ints
 from streamq.stdlib.joins.window import Rows
 
-LARGE = 1e300
-"""What a weight counts as that is no number: Spark decides about its row."""
+WRAPPED = 1 - 1e-9
+"""The part of the range of integers from which on their difference may have begun again."""
 
-NEAR = 1e-9
-"""The relative error that a distance of doubles may have."""
-
-WORTHS: Floats = np.append(0.0, 2.0 ** (np.arange(33) / 2 - 8))
-"""The utilities that are told apart: 0, and from 1/256 to 256 in steps of the root of 2."""
+LARGEST = 20
+WORTHS: Floats = np.append(0.0, 2.0 ** np.arange(-LARGEST, LARGEST + 1))
+"""The utilities that are told apart: 0, and from a millionth to a million in steps of 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,8 @@ class RowFormat:
         if self.condition[0] == "sets":
             found: dict[str, pa.DataType] = {"items": pa.list_(pa.int64())}
             return found | ({"weights": pa.list_(pa.float64())} if self.condition[1] == "INNER_PRODUCT" else {})
-        return {f"c{i}": pa.int64() if exact else pa.float64() for i, exact in enumerate(self.condition[3])}
+        found = {f"c{i}": pa.int64() if value[1] else pa.float64() for i, value in enumerate(self.condition[1])}
+        return found | {"unknown": pa.int64()}
 
     def incoming(self) -> pa.Schema:
         """The rows of both sides as they come."""
@@ -81,8 +80,9 @@ class RowFormat:
         if not self.worths:
             return np.zeros(len(worth), dtype=np.int64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            step = np.rint(2 * np.log2(worth)) + 17
-        return np.where(worth > 0, np.clip(np.nan_to_num(step, posinf=33.0, neginf=1.0), 1, len(WORTHS) - 1), 0).astype(np.int64)
+            step = np.rint(np.log2(worth)) + LARGEST + 1
+        top = len(WORTHS) - 1
+        return np.where(worth > 0, np.clip(np.nan_to_num(step, posinf=top, neginf=1), 1, top), 0).astype(np.int64)
 
     def rows(self, table: pa.Table) -> Rows:
         """The rows of one side as they are joined."""
@@ -96,18 +96,16 @@ class RowFormat:
             weights = None
             if "weights" in table.column_names:
                 weights = table["weights"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-                weights = np.where(np.isfinite(weights), weights, LARGE)
+                weights = np.where(np.isfinite(weights), weights, np.inf)
             flat = items.flatten().to_numpy(zero_copy_only=False).astype(np.int64)
             return sets(np.append(0, np.cumsum(sizes)), flat, items.is_null().to_numpy(zero_copy_only=False), weights)
-        names = [*(("key",) if self.condition[4] else ()), *self.compared]
-        null = np.zeros(len(table), dtype=bool)
-        for name in self.compared:
-            null |= table[name].is_null().to_numpy()
+        null = _numpy(table["unknown"]) != 0
+        names = [*(("key",) if self.condition[2] else ()), *(n for n in self.compared if n != "unknown")]
         if names == ["key"]:
             return Values(_numpy(table["key"]), null)
         records = np.empty(len(table), dtype=[(name, table.schema.field(name).type.to_pandas_dtype()) for name in names])
         for name in names:
-            records[name] = pc.fill_null(table[name], 0).to_numpy()
+            records[name] = _numpy(table[name])
         return Values(records, null)
 
 
@@ -120,10 +118,10 @@ def condition_of(given: tuple[Any, ...]) -> tuple[Condition, bool]:
     """The condition of a physical step, and whether matches are found through an index."""
     if given[0] == "sets":
         return SetCondition(given[1], given[2]), False
-    _, ops, widths, exact, keyed = given
-    if not ops:
+    _, values, keyed = given
+    if not values:
         return (EQUAL, True) if keyed else (ValueCondition(_always), False)
-    return ValueCondition(_all_of(ops, widths, exact), "key" if keyed else None), bool(keyed)
+    return ValueCondition(_all_of(values), "key" if keyed else None), bool(keyed)
 
 
 def coded(condition: Condition, sides: tuple[Rows, ...]) -> tuple[Condition, tuple[Rows, ...]]:
@@ -150,17 +148,19 @@ _TESTS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _all_of(ops: tuple[str, ...], widths: tuple[float, ...], exact: tuple[bool, ...]) -> Callable[[Any, Any], Any]:
+def _all_of(values: tuple[tuple[str, bool, float, float, float | None], ...]) -> Callable[[Any, Any], Any]:
     """All comparisons of values, of records of them. What NaN is compared to Spark decides."""
     def holds(a: Any, b: Any) -> Any:
         held: Any = True
-        for place, (op, width, whole) in enumerate(zip(ops, widths, exact, strict=True)):
+        for place, (op, exact, width, slack, wraps) in enumerate(values):
             mine, theirs = a[f"c{place}"], b[f"c{place}"]
             if op == "near":
-                some = np.abs(mine - theirs) <= width + NEAR * (width + np.abs(mine) + np.abs(theirs))
+                apart = np.abs(mine - theirs)
+                some = apart <= width + slack * (width + np.abs(mine) + np.abs(theirs))
+                some = some if wraps is None else some | (apart >= WRAPPED * wraps)
             else:
                 some = _TESTS[op](mine, theirs)
-            held = held & (some if whole else some | np.isnan(mine) | np.isnan(theirs))
+            held = held & (some if exact else some | np.isnan(mine) | np.isnan(theirs))
         return held
 
     return holds

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass
+from streamq.runtime.spark.pandas_rows import record_batch
 from streamq.runtime.spark.pieces import pieces
 from streamq.runtime.spark.state_codec import decode_state, encode_state
 from streamq.runtime.spark.stateful import RESULT, TIME
@@ -96,7 +97,7 @@ class Bucket:
         """The rows that come in a data frame."""
         kinds = [(f"v{i}", ARROW[kind]) for i, kind in enumerate(self.kinds)]
         schema = pa.schema([*((name, pa.int64()) for name in CHANGE), *kinds])
-        return pa.RecordBatch.from_pandas(frame[schema.names], schema, preserve_index=False)
+        return record_batch(frame, schema)
 
     def _table(self, batch: pa.RecordBatch) -> Table:
         names = (*CHANGE, *(f"v{i}" for i in range(len(self.kinds))))

@@ -69,7 +69,7 @@ class SetCondition:
             case "SUPERSET":
                 held = shared == b_size
             case "OVERLAP" | "INNER_PRODUCT":
-                held = shared >= self.least_amount
+                held = ~(shared < self.least_amount)  # a sum that is no number is above all that are
         return np.asarray(held, dtype=np.bool_)
 
 

@@ -80,9 +80,10 @@ def shared(
         products = None
         if weighted:
             products = np.ones(len(pair)) if weights is None else np.repeat(weights[low:high], some)
-            products = products if index.weights is None else products * index.weights[places]
+            with np.errstate(invalid="ignore"):
+                products = products if index.weights is None else products * index.weights[places]
         different, amount = _summed(pair, products, int(owner[high - 1] - head + 1) * index.size)
-        enough = amount >= least
+        enough = ~(amount < least)
         probe, row = np.divmod(different[enough], index.size)
         yield Shared(probe + head, row, amount[enough], len(pair))
 

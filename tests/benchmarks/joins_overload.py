@@ -29,6 +29,7 @@ from streamq.runtime.metrics import QuerySample
 from streamq.runtime.report.record import Recorder
 from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.runner import run_plan
+from tests.benchmarks.ages import ages
 from tests.benchmarks.measure import completed
 from tests.benchmarks.tags import WINDOW_S, streams, write
 
@@ -111,12 +112,6 @@ def loaded(folder: Path, name: str, policy: str, seconds: float) -> list[QuerySa
     return [s for s in samples if s.rows_in and s.ended > samples[0].ended + WARM_UP_S]
 
 
-def age_s(samples: list[QuerySample]) -> float:
-    """The age that 95 % of the micro-batches' oldest results do not exceed."""
-    ages = sorted(s.result_age_ms for s in samples)
-    return ages[min(len(ages) - 1, int(0.95 * len(ages)))] / 1000
-
-
 def pairs_per_s(samples: list[QuerySample]) -> float:
     """From the end of the first micro-batch to that of the last."""
     return sum(s.rows_out for s in samples[1:]) / (samples[-1].ended - samples[0].ended)
@@ -137,7 +132,7 @@ def main() -> int:
         for method in ("JOIN", "RANDOM"):
             policy = f"QOS LATENCY {round(1000 * args.goal)} MILLISECONDS SHED {method}"
             samples = loaded(Path(scratch), method.lower(), policy, args.seconds)
-            found[method] = pairs_per_s(samples), age_s(samples)
+            found[method] = pairs_per_s(samples), ages(samples, samples[-1].ended, 2 * rate).percentile(0.95)
             kept = sum(s.kept for s in samples[1:]) / (samples[-1].ended - samples[0].ended)
             print(f"{method:12}{found[method][0]:12,.0f}{found[method][1]:9.2f}s{kept:14,.0f}", flush=True)
     gain = found["JOIN"][0] / found["RANDOM"][0]

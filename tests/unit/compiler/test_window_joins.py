@@ -46,6 +46,12 @@ def matching(condition: str) -> Matching:
     ("OVERLAP(a.tags, b.tags) >= 3 AND a.k = b.k", ("OVERLAP", 3.0, False)),
     # Sets that share nothing would do, and so no index helps; or one side alone; or items that 64 bits do not tell apart.
     ("OVERLAP(a.tags, b.tags) >= 0", None),
+    ("OVERLAP(a.tags, b.tags) >= 0.5", ("OVERLAP", 1.0, True)),
+    ("OVERLAP(a.tags, b.tags) > 1.5", ("OVERLAP", 2.0, True)),
+    ("OVERLAP(a.tags, b.tags) > -0.5", None),
+    ("CAST(OVERLAP(a.tags, b.tags) AS TINYINT) >= 2", None),
+    ("OVERLAP(a.tags, b.tags) >= CAST(2.7 AS INT)", None),
+    ("OVERLAP(a.tags, b.tags) > 100000000000", ("OVERLAP", 100000000001.0, True)),
     ("OVERLAP(a.tags, b.tags) < 2", None),
     ("OVERLAP(a.tags, a.tags) >= b.k", None),
     ("OVERLAP(a.tags, b.tags) >= a.k", None),
@@ -64,6 +70,8 @@ def test_conditions_on_sets(condition: str, expected: Any) -> None:
     ("a.ts < b.ts", [("<", True)], True),
     ("ABS(a.x - b.x) <= 0.5", [("near", False)], False),
     ("ABS(b.n - a.n) < 3", [("near", False)], False),
+    ("ABS(a.n - b.n) <= 0.5", [("near", False)], False),
+    (" AND ".join(f"a.n + {i} < b.n" for i in range(70)), [("<", True)] * 62, False),
     ("a.s < b.s", [], False),
     ("a.d < b.d", [], False),
     ("a.n + b.n > 3", [], False),
@@ -100,6 +108,36 @@ def test_where_pairs_are_found_by_key_alone_rows_are_dropped_as_at_random() -> N
     assert in_where.notices[0].kind == "by_key"
 
 
+def test_where_nothing_of_the_condition_can_be_learned_from_rows_are_dropped() -> None:
+    result = compiled(f"{RANGES} ON a.n <> b.n QOS UTILITY a.x SHED JOIN BASIC WINDOW 1 SECOND BY 30 PERCENT")
+    assert result.plan == compiled(f"{RANGES} ON a.n <> b.n SHED RANDOM BY 30 PERCENT").plan
+    assert result.notices[0].kind == "untested"
+    assert "BASIC WINDOW and UTILITY are not used" in result.notices[0].hint
+    times = compiled(f"{RANGES} ON a.k = b.k AND a.ts <= b.ts SHED JOIN BY 30 PERCENT")
+    assert times.notices[0].kind == "by_key"
+    partly = compiled(f"{RANGES} ON a.n < b.n AND a.s <> b.s SHED JOIN BY 30 PERCENT")
+    assert "parts of the condition are not among these" in partly.notices[0].hint
+
+
+@pytest.mark.parametrize(("source", "utility", "worth"), [
+    ("a [RANGE 9 SECONDS] o JOIN a [RANGE 9 SECONDS] b ON o.n < b.n", "b.x", ("", "__worth_right")),
+    ("a [RANGE 9 SECONDS] JOIN t ON a.k = t.k JOIN b [RANGE 9 SECONDS] ON a.n < b.n", "GREATEST(t.dear, b.x)", ("__worth_left", "__worth_right")),
+    ("sums [RANGE 9 SECONDS] JOIN b [RANGE 9 SECONDS] ON sums.n < b.n", "sums.k", ("__worth_left", "")),
+])
+def test_rows_of_any_input_can_be_worth_something(source: str, utility: str, worth: tuple[str, str]) -> None:
+    more = """
+        CREATE TABLE t (k INT, dear DOUBLE) WITH (connector = 'file', path = 't.json');
+        CREATE VIEW sums AS SELECT ISTREAM(k, COUNT(*) AS n) FROM a [RANGE 5 SECONDS] GROUP BY k;
+    """
+    query = f"CREATE QUERY q AS ISTREAM(SELECT b.n FROM {source}) QOS UTILITY {utility} SHED JOIN BY 50 PERCENT;"
+    result = compile_program(f"{PRELUDE}{more}{query}")
+    assert result.plan is not None, result.diagnostics
+    assert result.optimized is not None
+    (join,) = (n for n in walk(result.optimized.queries[0].root) if isinstance(n, lg.Join) and n.selects is not None)
+    assert join.selects is not None
+    assert join.selects.worth == worth
+
+
 @pytest.mark.parametrize("condition", ["a.k = b.k AND a.n < b.n", "a.k = b.k AND OVERLAP(a.tags, b.tags) >= 1", "a.n < b.n"])
 def test_else_no_row_is_dropped(condition: str) -> None:
     result = compiled(f"{RANGES} ON {condition} QOS LATENCY 2 SECONDS SHED JOIN")
@@ -121,6 +159,7 @@ def test_else_no_row_is_dropped(condition: str) -> None:
     ("b.x", ("", "__worth_right")),
     ("GREATEST(a.k, b.k)", ("__worth_left", "__worth_right")),
     ("k", ("__worth_left", "__worth_right")),
+    ("GREATEST(a.k, 5, b.k, a.x)", ("__worth_left", "__worth_right")),
     ("CASE WHEN s = 'dear' THEN 9 ELSE 1 END", ("__worth_left", "__worth_right")),
 ])
 def test_what_a_row_is_worth_is_a_column_of_its_side(utility: str, worth: tuple[str, str]) -> None:

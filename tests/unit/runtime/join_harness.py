@@ -170,9 +170,9 @@ class Buckets:
                 return {"items": [_code(k) for k in known], "weights": [abs(v) for v in known.values()]}
             items = None if value is None else [_code(v) for v in value if v is not None]
             return {"items": items, "weights": items} if sets.kind == "INNER_PRODUCT" else {"items": items}
-        return {
-            f"c{i}": shown[_name(of.left if side == 0 else of.right)] for i, of in enumerate(self.matching.values)
-        }
+        given = [shown[_name(of.left if side == 0 else of.right)] for of in self.matching.values]
+        unknown = sum(1 << i for i, value in enumerate(given) if value is None)
+        return {f"c{i}": 0 if value is None else value for i, value in enumerate(given)} | {"unknown": unknown}
 
 
 def yield_into(results: list[pa.RecordBatch], steps: Generator[pa.RecordBatch, None, Written]) -> Written:

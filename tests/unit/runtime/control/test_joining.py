@@ -58,7 +58,17 @@ def test_of_a_run_those_joins_tell_that_select(tmp_path: Path) -> None:
     # There is no folder to write to, which is no reason to forget.
     joins.after("sheds", [telling(0, [1, 1, 1], [1, 1, 1])])
     (one,) = joins.told()
-    assert (one.query, one.bw_s) == ("sheds", 1.0)
+    assert (one.query, one.bw_s, one.windows[0].found) == ("sheds", 1.0, (1, 1, 1))
+
+
+def test_a_run_goes_on_counting_where_the_one_before_it_ended(tmp_path: Path) -> None:
+    (tmp_path / "sheds").mkdir()
+    query = compile_program(PROGRAM).require().queries[0]
+    for run in (1, 2):
+        joins = Joins()
+        joins.join(query, tmp_path / "sheds")
+        joins.after("sheds", [telling(0, [1, 1, 1], [1, 2, 3])])
+        assert joins.told()[0].windows[0].found == (run, 2 * run, 3 * run)
 
 
 ONE = Selected("q", 0.25, 5.0, (SelectedWindow(0.5, (0.001, 0.0, 0.1), (10, 0, 90)), SelectedWindow(0.0, (0.0, 0.0, 0.0), (0, 0, 0))))
