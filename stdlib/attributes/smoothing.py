@@ -15,7 +15,7 @@ from streamq.stdlib.attributes.columns import Floats
 from streamq.stdlib.attributes.kinds import ALPHA, Seed
 
 _BLOCK = 64
-"""Rows that are averaged in one product of matrices."""
+"""Rows that are averaged at once; more would be less exact where the first value is far from the others."""
 
 
 def alpha_of(periods: int) -> float:
@@ -93,13 +93,18 @@ def _from_sma(x: Floats, alpha: float, periods: int) -> Floats:
 
 
 def _ema(x: Floats, alpha: float, start: Floats) -> Floats:
-    """From ``start``, ``[1, series]``, before the first row; E_i - E = α Σ_j≤i (1-α)^(i-j) (x_j - E) some rows at a time."""
-    lag = np.arange(_BLOCK)[:, None] - np.arange(_BLOCK)
-    weights = np.where(lag >= 0, alpha * (1 - alpha) ** np.maximum(lag, 0), 0.0)
+    """From ``start``, ``[1, series]``, before the first row; E_i - E = α Σ_j≤i (1-α)^(i-j) (x_j - E) some rows at a time.
+
+    These sums are of one row at first, then of two, four and so on. A product with a matrix of weights would be rounded by
+    how many series there are, and equal attributes would differ.
+    """
     found = np.empty(x.shape)
     for first in range(0, len(x), _BLOCK):
-        part = x[first : first + _BLOCK] - start
-        n = len(part)
-        found[first : first + n] = start + weights[:n, :n] @ part
+        sums = alpha * (x[first : first + _BLOCK] - start)
+        n, lag = len(sums), 1
+        while lag < n:
+            sums[lag:] = sums[lag:] + (1 - alpha) ** lag * sums[:-lag]
+            lag *= 2
+        found[first : first + n] = start + sums
         start = found[first + n - 1 : first + n]
     return found
