@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, replace
 from streamq.stdlib.attributes.kinds import Unsheddable
 from streamq.stdlib.attributes.sizing import Exact, drop_ratio, exact, n_shed, residual_rate
 
@@ -108,6 +108,7 @@ def weighted(members: Sequence[Member], capacity: Exact, utilisation: Exact = 1)
             raise Unsheddable(*_totals(members, ratio))
         claim = {m.stream: exact(m.rate) / exact(m.weight) for m in able}
         unit = left / sum(claim.values(), Fraction(0))
+        # Who would have to shed more than all it may sheds that, and the others share what is left.
         full = [m for m in able if claim[m.stream] * unit >= m.sheddable_rate - asked[m.stream]]
         for member in full or able:
             more = member.sheddable_rate if full else asked[member.stream] + claim[member.stream] * unit
@@ -155,12 +156,7 @@ def one_stage(members: Sequence[Member], links: Mapping[str, Exact], capacity: E
     ``members``: before anything is shed. It comes to as many as in two stages.
     """
     first = {m.stream: n_shed(m.rate, links[m.stream], m.n_attrs, protected=m.protected) for m in members}
-    left = [
-        Member(
-            m.stream, residual_rate(m.rate, first[m.stream], m.n_attrs), max(m.n_attrs - first[m.stream], 1), m.protected, m.weight
-        )
-        for m in members
-    ]
+    left = [_after(m, first[m.stream]) for m in members]
     return {share.stream: first[share.stream] + share.n_shed for share in proportional(left, capacity).shares}
 
 
@@ -175,6 +171,12 @@ def _ratio(members: Sequence[Member], capacity: Exact, utilisation: Exact) -> Fr
     if len({m.stream for m in members}) != len(members):
         raise ValueError("streams have different names")
     return drop_ratio(sum((exact(m.rate) for m in members), Fraction(0)), capacity, utilisation)
+
+
+def _after(member: Member, shed: int) -> Member:
+    """The stream without so many of its attributes; one that has shed all sends nothing."""
+    rate = residual_rate(member.rate, shed, member.n_attrs)
+    return replace(member, rate=rate, n_attrs=max(member.n_attrs - shed, 1))
 
 
 def _share(member: Member, shed_rate: Fraction) -> Share:

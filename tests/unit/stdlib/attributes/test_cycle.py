@@ -39,6 +39,14 @@ def test_f2_narrowest_of_a_group() -> None:
     assert discover(g1(), WIDTHS).determined == {"A2": "A1"}
 
 
+def test_e12_symbol_of_a_stock_is_narrower_than_its_name() -> None:
+    """Table 4.2 reports the name; by the algorithm, and by measured widths, it is the symbol."""
+    rows = {name: np.tile(values, 3) for name, values in table("g8_stock").items() if name in ("company", "symbol", "last_sale")}
+    for mode in ("RESOLVED", "FAITHFUL"):
+        cycle = discover(rows, mode=mode)
+        assert (cycle.key, cycle.length) == (("symbol",), 18)
+
+
 def cycled(*texts: str, rows: int) -> dict[str, list[str]]:
     return {f"a{i}": list((text * rows)[:rows]) for i, text in enumerate(texts)}
 

@@ -1,4 +1,4 @@
-"""G17, D4, F18 to F20: when plans are evaluated again."""
+"""G17, D4, D6, F18 to F20: when plans are evaluated again."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def orders() -> list[tuple[str, ...]]:
     ("n", "factor", "evaluations", "share"),
     [(1, 2, 8, 98.63), (2, 2, 12, 93.86), (3, 2, 98, 66.89), (1, 1.5, None, 98.63), (2, 1.5, None, 94.20), (3, 1.5, None, 67.24)],
 )
-def test_g17_weather_of_new_york(
+def test_d6_weather_of_new_york(
     orders: list[tuple[str, ...]], n: int, factor: float, evaluations: int | None, share: float
 ) -> None:
     """The clock counts windows. The thesis has 94.3 % of its data, Table 4.4."""
