@@ -69,7 +69,8 @@ def check_error(max_rel_error_pct: float) -> None:
 def intervals(column: Column, max_rel_error_pct: float, denominator: Denominator = "sv") -> Intervals:
     """Of each value of a column, for an error threshold E in percent, 0 to 100.
 
-    NULL and NaN are near to themselves alone, as are infinities, whole numbers beyond 2^53, and all that is no number.
+    NULL, NaN, infinities and all that is no number stand for themselves alone; the interval of a whole number beyond 2^53 is
+    itself.
     Intervals of two columns are compared only if they are of numbers, of whole numbers, or ``coded`` together. Raises
     ``ValueError`` for other thresholds and denominators.
     """
