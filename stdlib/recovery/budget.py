@@ -1,6 +1,6 @@
 """The error threshold of a shed attribute: the smaller one of its own fixed point and of what its category allows.
 
-After Ahuja 2006, sections 3.2.4.3 and 4.2: the cap of a category is the mean fixed point of its sample streams (table 4.3).
+After Ahuja 2006, section 3.2.4.3: the cap of a category is the mean fixed point of its sample streams (table 4.3).
 """
 
 from __future__ import annotations

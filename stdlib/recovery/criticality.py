@@ -1,6 +1,6 @@
 """How critical errors in a stream are: the category of the domain that its attributes are named like.
 
-Categories, domains and the lists of their names are those of Ahuja 2006 (sections 3.2.4.3 and 4.1); which domain is of which
+Categories, domains and the lists of their names are those of Ahuja 2006; which domain is of which
 category is as in its section 4, from which the caps were derived. Section 3 has weather and Internet traffic the other way.
 """
 

@@ -1,6 +1,6 @@
 """Cycle keys as whole numbers from 0, in the order in which they first come: what arrays with a place per key are read by.
 
-A cycle key is one attribute or several (the cycle identifier, CID, of Ahuja 2006, section 3.2.1).
+A cycle key is one attribute or several (the cycle identifier, CID, of Ahuja 2006, Algorithm 1).
 """
 
 from __future__ import annotations

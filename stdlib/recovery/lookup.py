@@ -1,4 +1,4 @@
-"""Recovery of shed values: the one stored last up to the cycle that is asked for (Module 2 of Ahuja 2006, section 3.2.4.2)."""
+"""Recovery of shed values: the one stored last up to the cycle that is asked for (Module 2 of Ahuja 2006)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well shed values are recovered, and what that costs (Ahuja 2006, section 4.2).
+"""How well shed values are recovered, and what that costs (tables 4.3, 4.4 and 4.10 of Ahuja 2006).
 
 The thesis does not define its accuracy. Here the error of a value is relative to itself, that of many their mean, in which
 stored values count as 0, and accuracy is what is left of 100 percent.

@@ -1,4 +1,4 @@
-"""How alike two lists of attribute names are, by which a stream is found to be of a domain (Ahuja 2006, section 3.2.4.3).
+"""How alike two lists of attribute names are, by which a stream is found to be of a domain (EQ, example 5 of Ahuja 2006).
 
 The thesis cites a fuzzy-set model of information retrieval: a word belongs to a list as far as it is correlated with any of
 the list's words, and a list is like another as far as its words belong to it on average. That is not symmetric. Words are

@@ -1,6 +1,6 @@
 """Recovery by the nearest neighbour: a shed value is that of the row of another window that is most alike in the rest.
 
-The first method of Ahuja 2006 (section 3.2.4.1), for which nothing is kept at the source, but both windows have to be at one
+The first method of Ahuja 2006 (equation 3.6), for which nothing is kept at the source, but both windows have to be at one
 place. Attributes compare in their own units unless they are scaled.
 """
 

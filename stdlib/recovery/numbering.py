@@ -1,6 +1,6 @@
 """The numbers by which source and receiver name a row without sending one: the stream, the key, and the cycle.
 
-The source counts the rows of each key from 1, whether or not anything is stored (Ahuja 2006, section 3.2.4.2). The receiver
+The source counts the rows of each key from 1, whether or not anything is stored (Algorithm 3 of Ahuja 2006). The receiver
 numbers the rows of each stream from 0: where rows come in order and none is lost both are the same. Otherwise the number
 of the cycle has to come with the row.
 """

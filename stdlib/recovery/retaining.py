@@ -1,7 +1,7 @@
 """Synopsis retention: of the attributes that are shed those values are stored from which the others can be recovered.
 
 A value is stored if the one stored last for its key is further from it than the error threshold allows (Module 1, Algorithm 3
-of Ahuja 2006, section 3.2.4.2; corrected: errors are of magnitudes, a zero is stored after anything else, and a key has one
+of Ahuja 2006; corrected: errors are of magnitudes, a zero is stored after anything else, and a key has one
 counter whatever is shed). So every value can be recovered with an error of at most E percent of itself: of zero, NaN,
 infinity, NULL and what is no number without error.
 """

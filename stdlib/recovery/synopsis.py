@@ -1,6 +1,6 @@
 """The synopsis: stored values of shed attributes, by stream, attribute, key and cycle, to look up and to forget.
 
-A lookup gives the value of the largest stored cycle up to the one asked for (Module 2 of Ahuja 2006, section 3.2.4.2). Values
+A lookup gives the value of the largest stored cycle up to the one asked for (Module 2 of Ahuja 2006). Values
 are in sorted arrays, runs, of which a new one joins its neighbour where it is not much shorter: a value is moved as often
 as the logarithm of how many there are, and a lookup looks into as many runs.
 """

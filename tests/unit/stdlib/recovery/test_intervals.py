@@ -49,11 +49,15 @@ def test_bounds_are_exact_to_the_last_bit(error: float, denominator: str) -> Non
 
 
 def test_exactly_the_error_threshold_is_within() -> None:
-    assert within(90.0, 100.0, 10) and within(110.0, 100.0, 10)
+    assert within(90.0, 100.0, 10)
+    assert within(110.0, 100.0, 10)
     assert not within(math.nextafter(90.0, 0), 100.0, 10)
     assert not within(100.0, 90.0, 10)  # 11.1 % of the value
-    assert within(100.0, 90.0, 10, "mv") and not within(90.0, 100.0, 10, "mv")
-    assert within(0.0, 5.0, 100) and within(10.0, 5.0, 100) and not within(-1e-300, 5.0, 100)
+    assert within(100.0, 90.0, 10, "mv")
+    assert not within(90.0, 100.0, 10, "mv")
+    assert within(0.0, 5.0, 100)
+    assert within(10.0, 5.0, 100)
+    assert not within(-1e-300, 5.0, 100)
 
 
 @pytest.mark.parametrize("error", [0.0, 10.0, 100.0])

@@ -12,7 +12,9 @@ import pytest
 
 from streamq.stdlib.recovery import changes
 from streamq.stdlib.recovery.columns import Column, Ints, column
+from streamq.stdlib.recovery.intervals import Intervals
 from streamq.stdlib.recovery.keys import no_keys
+from streamq.stdlib.recovery.lookalike import weather
 from streamq.stdlib.recovery.lookup import recover
 from streamq.stdlib.recovery.retaining import Batch, Entries, Retained, Rule, retain
 from streamq.stdlib.recovery.stored_state import from_arrays, to_arrays
@@ -221,6 +223,31 @@ def test_retention_is_the_rule_row_by_row(
             if answer is not None:
                 assert (got.cycle_no[i], same(got.item(i), answer[1])) == (answer[0], True)
     assert stored_all > 300  # of about 3000 rows
+
+
+@pytest.mark.parametrize(
+    ("attribute", "error", "rounds", "paths"),
+    # Floor: the first value of each key, then that nothing changes. A quarter of all values is stored.
+    [("sun_set", 5, 2, 0), ("temperature", 1, 2, 1)],
+)
+def test_steps_do_not_grow_with_rows(
+    monkeypatch: pytest.MonkeyPatch, attribute: str, error: float, rounds: int, paths: int
+) -> None:
+    look, steps = weather(), {"round": 0, "path": 0}
+    path, beyond = changes._path, Intervals.beyond
+
+    def counted_path(*given: Any) -> Any:
+        steps["path"] += 1
+        return path(*given)
+
+    def counted_round(*given: Any) -> Any:
+        steps["round"] += 1
+        return beyond(*given)
+
+    monkeypatch.setattr(changes, "_path", counted_path)
+    monkeypatch.setattr(Intervals, "beyond", counted_round)
+    assert len(stored(look.column(attribute), Rule(error), look.codes)) >= 75
+    assert steps == {"round": rounds, "path": paths}
 
 
 def test_what_is_remembered_can_be_kept_and_restored() -> None:
