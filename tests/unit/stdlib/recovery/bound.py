@@ -1,6 +1,6 @@
 """Whether each recovered value is within its bound, of as many values as one likes.
 
-``python -m tests.unit.stdlib.recovery.bound 10000000`` does it for ten millions, in about a minute.
+``python -m tests.unit.stdlib.recovery.bound 10000000`` does it for ten millions.
 """
 
 from __future__ import annotations
