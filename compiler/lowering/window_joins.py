@@ -51,8 +51,9 @@ from streamq.stdlib.joins.kinds import USUAL
 SHARDS = 4
 """Buckets where there are no keys: each row goes to all of them."""
 
-EXACT = 8
-"""Basic windows in the longer window where all is compared, so that their number matters little."""
+FEW, MANY, LONG_US = 8, 60, 5_000_000
+"""Basic windows in the longer window where all is compared: more where they would be longer than that, as each is read and
+written as a whole."""
 
 BUCKET, KEPT, ROW, SHARD, TOLD = "__bucket", "own", "row", "shard", "told"
 LEFT_AT, RIGHT_AT = "left_at", "right_at"
@@ -103,7 +104,8 @@ def _bw_us(selects: Selects | None, longest_us: int) -> int:
     """The length of a basic window in microseconds."""
     if selects is not None and selects.bw_ms:
         return selects.bw_ms * 1000
-    return max(1, longest_us // (EXACT if selects is None else USUAL))
+    parts = USUAL if selects is not None else min(MANY, max(FEW, longest_us // LONG_US))
+    return max(1, longest_us // parts)
 
 
 def _sides(

@@ -169,3 +169,10 @@ def test_what_a_row_is_worth_is_a_column_of_its_side(utility: str, worth: tuple[
     assert join.selects.worth == worth
     for side, name in zip(join.inputs, worth, strict=True):
         assert {f.name for f in side.schema if f.name.startswith("__worth")} == ({name} if name else set())
+
+
+@pytest.mark.parametrize(("length", "bw_s"), [("20 SECONDS", 2.5), ("1 SECOND", 0.125), ("2 MINUTES", 5.0), ("1 HOUR", 60.0)])
+def test_where_all_is_compared_basic_windows_are_few_or_short(length: str, bw_s: float) -> None:
+    (query,) = compiled(f"SELECT ISTREAM(a.n) FROM a [RANGE {length}] JOIN b [NOW] ON a.n < b.n").require().queries
+    (step,) = (s for s in ph.walk(query.root) if isinstance(s, ph.WindowJoin))
+    assert [bw / 1_000_000 for _, bw in step.grids] == [bw_s, bw_s]
