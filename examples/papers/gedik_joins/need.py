@@ -14,7 +14,8 @@ import sys
 import numpy as np
 
 from examples.papers.figures import draw
-from examples.papers.gedik_joins.trial import LAG, RANDOM, Case, Options, counted, main, row, run
+from examples.papers.gedik_joins.trial import LAG, RANDOM, Case, run
+from examples.papers.parts import Options, counted, main, row
 from examples.papers.statements import said
 from streamq.stdlib.joins.age_based import age_based, found_best, found_newest
 from streamq.stdlib.joins.basic_window import ages, optimality

@@ -21,17 +21,14 @@ from examples.papers.gedik_joins.need import INDEXED
 from examples.papers.gedik_joins.trial import (
     RANDOM,
     Case,
-    Options,
-    counted,
     gain,
-    main,
     per_s,
     rates,
-    row,
     run,
     spread_row,
     steady,
 )
+from examples.papers.parts import Options, counted, main, row
 from examples.papers.statements import said
 from streamq.dsl.records import replace
 from streamq.stdlib.joins.adapting import Policy

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
-from threading import Event, Thread
-from typing import TypeVar
 
 import numpy as np
 
-from examples.papers.figures import add_figures
 from streamq.dsl.records import dataclass
 from streamq.stdlib.joins.adapting import Policy, start
 from streamq.stdlib.joins.conditions import EQUAL, SetCondition
@@ -38,8 +31,6 @@ RANDOM = None
 
 LAG = 5 / 8
 """Of a cycle, by which S1 is late."""
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +127,6 @@ def gain(found: Floats, base: Floats) -> tuple[float, float]:
     return float(100 * (found.mean() / base.mean() - 1)), float(each.std())
 
 
-def row(label: str, values: Iterable[float], form: str = "9.2f") -> str:
-    return f"  {label:30}" + "".join(f"{v:{form}}" for v in values)
-
-
 def spread_row(label: str, values: Iterable[tuple[float, float]]) -> str:
     """Percents with their spread."""
     return f"  {label:30}" + "".join(f"{f'{mean:+.0f} ± {spread:.0f}':>14}" for mean, spread in values)
@@ -147,42 +134,3 @@ def spread_row(label: str, values: Iterable[tuple[float, float]]) -> str:
 
 def _untyped(rows: Rows) -> Rows:
     return Rows(rows.at, rows.ids, np.zeros_like(rows.types), rows.column)
-
-
-def counted(label: str, items: Iterable[Item]) -> Iterator[Item]:
-    """The items; while they are worked on stderr is told every two seconds how many are done."""
-    todo, began, done, over = list(items), time.monotonic(), [0], Event()
-
-    def tell() -> None:
-        while not over.wait(2):
-            so_far = f"{done[0]} of {len(todo)} done, {time.monotonic() - began:.0f} s"
-            print(f"  … {label}: {so_far}", file=sys.stderr, flush=True)
-
-    Thread(target=tell, daemon=True).start()
-    try:
-        for item in todo:
-            yield item
-            done[0] += 1
-    finally:
-        over.set()
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """``seeds``: of each trial. ``quick``: fewer points. ``figures``: a folder to draw into, or None."""
-
-    seeds: int
-    quick: bool
-    figures: Path | None
-
-
-def main(doc: str | None, parts: Mapping[str, Callable[[Options], bool]]) -> int:
-    """Runs the parts that are asked for; 1 where a statement does not come out."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--only", nargs="+", choices=parts, default=list(parts))
-    parser.add_argument("--quick", action="store_true", help="fewer points")
-    add_figures(parser)
-    args = parser.parse_args()
-    outcomes = [parts[name](Options(args.seeds, args.quick, args.figures)) for name in args.only]
-    return 0 if all(outcomes) else 1

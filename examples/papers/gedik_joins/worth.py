@@ -15,18 +15,8 @@ import sys
 import numpy as np
 
 from examples.papers.figures import draw
-from examples.papers.gedik_joins.trial import (
-    Case,
-    Options,
-    counted,
-    gain,
-    main,
-    row,
-    run,
-    spread_row,
-    steady,
-    worth_per_s,
-)
+from examples.papers.gedik_joins.trial import Case, gain, run, spread_row, steady, worth_per_s
+from examples.papers.parts import Options, counted, main, row
 from examples.papers.statements import said
 from streamq.dsl.records import replace
 
