@@ -21,7 +21,7 @@ from tests.unit.runtime.join_harness import (
     closed,
     compiled,
 )
-from tests.unit.runtime.test_window_join import conditions, drawn, query_of
+from tests.unit.runtime.test_window_join import conditions, drawn, query_of, steady
 
 AT_ONCE = 4
 SOURCES = "".join(
@@ -77,7 +77,7 @@ def test_what_is_above_such_a_join(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_shedding_half_of_the_comparisons_loses_pairs_and_invents_none(spark: SparkSession, tmp_path: Path) -> None:
-    batches = drawn(np.random.default_rng(4), 2, 150)
+    batches = steady((6, 6), lambda n: [n % 3], seconds=60)
     written(tmp_path, batches)
     worth = "QOS UTILITY GREATEST(CASE WHEN a.k = 1 THEN 100 ELSE 0 END, 0 * b.v)"
     every, none, some, valued = on_spark(
@@ -89,16 +89,17 @@ def test_shedding_half_of_the_comparisons_loses_pairs_and_invents_none(spark: Sp
     for part in (some, valued):
         assert len(part) == len(set(part))
         assert set(part) < set(every)
-        assert 0.4 < len(part) / len(every) < 0.8
+        # Rows come evenly, so whatever is compared of which window is about half of all; full probes are a twentieth more.
+        assert 0.4 < len(part) / len(every) < 0.65
 
 
 def test_a_join_that_sheds_can_look_for_pairs_by_key_first(spark: SparkSession, tmp_path: Path) -> None:
-    batches = drawn(np.random.default_rng(6), 2, 150)
+    batches = steady((6, 6), lambda n: [n % 3], seconds=60)
     written(tmp_path, batches)
     keyed = f"{OVERLAPPING.strip()} AND a.k = b.k"
     every, none, some = on_spark(spark, tmp_path, [keyed, f"{keyed} SHED JOIN BY 0 PERCENT", f"{keyed} SHED JOIN BY 50 PERCENT"])
     assert sorted(none) == sorted(every)
     assert set(some) < set(every)
-    assert 0.4 < len(some) / len(every) < 0.8
+    assert 0.4 < len(some) / len(every) < 0.65
 
 
