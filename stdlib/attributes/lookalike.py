@@ -11,7 +11,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from streamq.dsl.records import dataclass
-from streamq.stdlib.attributes.columns import Array, Floats
+from streamq.stdlib.attributes.columns import Array, Floats, Ints
+
+SEED = 2006
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,15 @@ class Lookalike:
     keys: tuple[str, ...]
     values: Mapping[str, Floats]
 
+    @property
+    def codes(self) -> Ints:
+        """The number of the key of each row, cycle by cycle, ``[rows]``."""
+        return np.tile(np.arange(len(self.keys)), len(next(iter(self.values.values()))))
+
+    def series(self, attribute: str) -> Floats:
+        """The values of an attribute, cycle by cycle, ``[rows]``."""
+        return self.values[attribute].ravel()
+
     def rows(self, first: int = 0, end: int | None = None) -> dict[str, Array]:
         """The rows of some cycles, all without a number, cycle by cycle: the key, and each attribute."""
         of = {name: x[first:end] for name, x in self.values.items()}
@@ -29,7 +40,7 @@ class Lookalike:
         return {self.key: np.tile(np.array(self.keys), count), **{name: x.ravel() for name, x in of.items()}}
 
 
-def weather(cycles: int = 96, keys: int = 75, seed: int = 2006) -> Lookalike:
+def weather(cycles: int = 96, keys: int = 75, seed: int = SEED) -> Lookalike:
     """Weather at some places, 96 cycles a day in the thesis; the sun rises and sets at the same minute all day."""
     rs = np.random.RandomState(seed)
 
@@ -54,7 +65,7 @@ def weather(cycles: int = 96, keys: int = 75, seed: int = 2006) -> Lookalike:
     return Lookalike("location", _names("loc%02d", keys), {name: np.round(x, 2) for name, x in of.items()})
 
 
-def stock(cycles: int = 96, keys: int = 100, seed: int = 2006) -> Lookalike:
+def stock(cycles: int = 96, keys: int = 100, seed: int = SEED) -> Lookalike:
     """Stocks on a day: prices wander from where they closed the day before, and volumes grow."""
     rs = np.random.RandomState(seed)
     close = np.round(np.exp(3.4 + 0.6 * rs.standard_normal(keys)), 2)
@@ -70,7 +81,7 @@ def stock(cycles: int = 96, keys: int = 100, seed: int = 2006) -> Lookalike:
     return Lookalike("company", _names("S%03d", keys), of)
 
 
-def internet(cycles: int = 96, keys: int = 96, seed: int = 2006) -> Lookalike:
+def internet(cycles: int = 96, keys: int = 96, seed: int = SEED) -> Lookalike:
     """Routers: how long packets take, and how many are lost."""
     rs = np.random.RandomState(seed)
     least = np.abs(20 + 60 * rs.random_sample(keys)) + _ar(rs, cycles, keys, 0.6)
@@ -86,7 +97,7 @@ def internet(cycles: int = 96, keys: int = 96, seed: int = 2006) -> Lookalike:
     return Lookalike("router", _names("r%02d", keys), of)
 
 
-def flip(period: int, cycles: int = 96, keys: int = 75, seed: int = 2006) -> Lookalike:
+def flip(period: int, cycles: int = 96, keys: int = 75, seed: int = SEED) -> Lookalike:
     """A stream whose least informative attribute is a, and b, in turn, for ``period`` cycles each; c never is."""
     if period < 1:
         raise ValueError("each has its turn for at least one cycle")

@@ -23,8 +23,7 @@ from streamq.stdlib.attributes.cycle import NoCycle, discover
 from streamq.stdlib.attributes.cycle_window import window_count
 from streamq.stdlib.attributes.hamming import STATES, Bits, Hamming
 from streamq.stdlib.attributes.kinds import CycleMode
-from streamq.stdlib.attributes.lookalike import Lookalike, internet, stock, weather
-from streamq.stdlib.recovery.lookalike import SEED
+from streamq.stdlib.attributes.lookalike import SEED, Lookalike, internet, stock, weather
 
 WIDTHS = {"A1": 4, "A2": 8, "A3": 2, "A4": 8}
 
@@ -102,7 +101,7 @@ def streams(options: Options) -> bool:
     checks.append(said(key == ("company",), "Table 4.2: the key of NASDAQ is the company's name"))
     given = new_york()
     if given is not None:
-        flat = {"origin": np.tile(AIRPORTS, len(given.codes) // 3), **{n: x.ravel() for n, x in given.columns.items()}}
+        flat = {"origin": np.tile(AIRPORTS, len(given.codes) // 3), **{n: x.ravel() for n, x in given.values.items()}}
         cycle = discover({name: values[:3000] for name, values in flat.items()})
         later = cycle.repeats({name: values[3000:] for name, values in flat.items()})
         print(f"  weather of New York, 1000 cycles of training: {' '.join(cycle.key)}, {cycle.length} rows, "

@@ -33,12 +33,12 @@ from examples.papers.parts import Options, counted, main, row
 from examples.papers.statements import said
 from streamq.dsl.records import dataclass
 from streamq.stdlib.attributes.dispersion import dispersion
-from streamq.stdlib.attributes.lookalike import flip
+from streamq.stdlib.attributes.lookalike import SEED, flip
 from streamq.stdlib.attributes.metrics import hits
 from streamq.stdlib.attributes.ranking import Ranking, ranked
 from streamq.stdlib.attributes.reevaluation import Reevaluation, Schedule, fixed, started
 from streamq.stdlib.attributes.smoothing import ema
-from streamq.stdlib.recovery.lookalike import SEED
+from streamq.stdlib.recovery.columns import column
 
 UNCAPPED = math.inf
 DAY_S = 86400
@@ -150,11 +150,11 @@ def _worth() -> list[bool]:
     print(f"  {'':12}{'thesis':>16}" + "".join(f"{name:>36}" for name in RANKINGS))
     for name, make in STREAMS.items():
         stream = make()
-        cost = {a: recovered(stream.codes, stream.column(a), 5)[0] for a in stream.columns}
-        rows = {a: x.ravel() for a, x in stream.columns.items()}
+        cost = {a: recovered(stream.codes, column(stream.series(a)), 5)[0] for a in stream.values}
+        rows = {a: x.ravel() for a, x in stream.values.items()}
         cells = []
         for label, how in RANKINGS.items():
-            first = ranked(rows if how.scope == "PER_KEY" else {a: x[0] for a, x in stream.columns.items()},
+            first = ranked(rows if how.scope == "PER_KEY" else {a: x[0] for a, x in stream.values.items()},
                            how, stream.codes).order[0]
             place = 1 + sum(c < cost[first] for c in cost.values())
             cheapest[label] += place == 1

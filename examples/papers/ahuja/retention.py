@@ -27,8 +27,8 @@ from examples.papers.ahuja.streams import (
 from examples.papers.figures import draw
 from examples.papers.parts import Options, counted, main, row
 from examples.papers.statements import said
+from streamq.stdlib.attributes.lookalike import SEED, Lookalike
 from streamq.stdlib.recovery.columns import column
-from streamq.stdlib.recovery.lookalike import SEED, Lookalike
 from streamq.stdlib.recovery.measures import recovery_accuracy, rel_error_pct
 from streamq.stdlib.recovery.nearest import Scaling, nearest
 
@@ -81,7 +81,7 @@ def _table(found: dict[str, tuple[list[float], list[float]]]) -> None:
 
 def _measured(stream: Lookalike, attribute: str) -> tuple[list[float], list[float], bool]:
     """By error: % stored, accuracy; and whether all values are within their bounds."""
-    each = [recovered(stream.codes, stream.column(attribute), e) for e in ERRORS]
+    each = [recovered(stream.codes, column(stream.series(attribute)), e) for e in ERRORS]
     return [s for s, _, _ in each], [a for _, a, _ in each], all(m <= e for (_, _, m), e in zip(each, ERRORS, strict=True))
 
 
@@ -136,7 +136,7 @@ def long(options: Options) -> bool:
             cells = []
             for cycles in lengths:
                 stream = STREAMS[name](cycles=cycles)
-                share, correct, most = recovered(stream.codes, stream.column(attribute), error)
+                share, correct, most = recovered(stream.codes, column(stream.series(attribute)), error)
                 cells.append(f"{share * cycles / 100:.2f} / {correct:.2f}")
                 within.append(most <= error)
                 last[name, error] = (share * cycles / 100, correct)
@@ -158,7 +158,7 @@ def new_york_weather(options: Options) -> bool:
     stream = new_york()
     if stream is None:
         return True
-    shed = order({name: x[:24].ravel() for name, x in stream.columns.items()})
+    shed = order({name: x[:24].ravel() for name, x in stream.values.items()})
     found, within = {}, []
     for attribute in shed:
         stored, accuracy, bounded = _measured(stream, attribute)
@@ -232,7 +232,7 @@ def neighbours(options: Options) -> bool:
         lines = {f"scaling {scaling}": of for scaling, of in means.items()}
         draw(options.figures, f"neighbours_{name}", f"Nearest neighbours: {attribute}", APART, {**lines, "thesis": [thesis] * len(APART)},
              xlabel="windows apart", ylabel="accuracy, %")
-        synopsis = recovered(stream.codes, stream.column(attribute), 5)
+        synopsis = recovered(stream.codes, column(stream.series(attribute)), 5)
         print(f"  by a synopsis with E = 5: {synopsis[1]:.2f} %, {synopsis[0]:.2f} % stored; for neighbours a whole window is kept")
         checks += [
             said(means["none"][0] >= thesis, f"{attribute}: at least {thesis} % from the next window"),
@@ -242,8 +242,8 @@ def neighbours(options: Options) -> bool:
 
 
 def _by_neighbours(stream: Lookalike, attribute: str, apart: int, scaling: Scaling, runs: int) -> float:
-    rest = np.stack([x for name, x in stream.columns.items() if name != attribute], axis=2)
-    shed = stream.columns[attribute]
+    rest = np.stack([x for name, x in stream.values.items() if name != attribute], axis=2)
+    shed = stream.values[attribute]
     found = []
     for at in np.random.RandomState(SEED).choice(len(shed) - max(APART), runs, replace=False):
         got = nearest(rest[at], rest[at + apart], shed[at + apart], scaling)

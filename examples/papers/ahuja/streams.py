@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from streamq.stdlib.attributes.columns import Columns, Floats
+from streamq.stdlib.attributes.lookalike import Lookalike, internet, stock, weather
 from streamq.stdlib.attributes.ranking import Ranking, ranked
 from streamq.stdlib.recovery.columns import Column, Ints
-from streamq.stdlib.recovery.lookalike import Lookalike, internet, stock, weather
 from streamq.stdlib.recovery.lookup import recover
 from streamq.stdlib.recovery.measures import recovery_accuracy, rel_error_pct, stored_pct
 from streamq.stdlib.recovery.retaining import Batch, Retained, Rule, retain
@@ -64,7 +64,7 @@ def new_york() -> Lookalike | None:
     frame = frame[frame.groupby("time_hour")["origin"].transform("nunique") == len(AIRPORTS)]
     frame = frame.sort_values(["time_hour", "origin"])
     of = {name: frame[name].to_numpy(dtype=np.float64).reshape(-1, len(AIRPORTS)) for name in NEW_YORK}
-    return Lookalike(AIRPORTS, of)
+    return Lookalike("origin", AIRPORTS, of)
 
 
 def order(columns: Columns, ranking: Ranking | None = None) -> tuple[str, ...]:
@@ -74,9 +74,9 @@ def order(columns: Columns, ranking: Ranking | None = None) -> tuple[str, ...]:
 
 def window_orders(stream: Lookalike, cycles: int = 1) -> list[tuple[str, ...]]:
     """The same of each window of so many cycles."""
-    count = len(next(iter(stream.columns.values()))) // cycles
+    count = len(next(iter(stream.values.values()))) // cycles
     return [
-        order({name: x[w * cycles : (w + 1) * cycles].ravel() for name, x in stream.columns.items()})
+        order({name: x[w * cycles : (w + 1) * cycles].ravel() for name, x in stream.values.items()})
         for w in range(count)
     ]
 

@@ -20,6 +20,7 @@ from examples.papers.ahuja.streams import STREAMS, new_york, printed, recovered
 from examples.papers.figures import draw
 from examples.papers.parts import Options, counted, main, row
 from examples.papers.statements import said
+from streamq.stdlib.attributes.lookalike import SEED
 from streamq.stdlib.recovery.budget import CAPS, category_cap, error_threshold, interpolated_cap
 from streamq.stdlib.recovery.columns import column
 from streamq.stdlib.recovery.criticality import (
@@ -30,7 +31,6 @@ from streamq.stdlib.recovery.criticality import (
     pairs,
     sweep,
 )
-from streamq.stdlib.recovery.lookalike import SEED
 from streamq.stdlib.recovery.measures import deviation_pct
 from streamq.stdlib.recovery.names import Similarity, similarity
 from streamq.stdlib.recovery.plateau import (
@@ -77,8 +77,8 @@ def curves(options: Options) -> bool:
     for name, make in counted("curves", given.items()):
         stream = make()
         lines = {}
-        for attribute in stream.columns:
-            data = training(stream.codes, stream.column(attribute))
+        for attribute in stream.values:
+            data = training(stream.codes, column(stream.series(attribute)))
             found, on_grid = plateau_error_pct(data), plateau_on_grid(data)
             counts = stored_counts(data)
             exact[name, attribute] = found
@@ -98,7 +98,7 @@ def curves(options: Options) -> bool:
         means = {}
         for attribute in (SHED[name], ALSO[name]):
             some = [make(seed=SEED + seed) for seed in range(options.seeds)]
-            each = [plateau_error_pct(training(s.codes, s.column(attribute))) for s in some]
+            each = [plateau_error_pct(training(s.codes, column(s.series(attribute)))) for s in some]
             means[attribute] = _mean(each)
         print(f"  {name:12}" + "".join(f"{f'{a}: {_pct(m)}':>26}" for a, m in means.items()) + f"{f'thesis: {FIXED_POINTS[name]}':>16}")
     without = [f"{n}.{a}" for (n, a), found in exact.items() if found is None]
@@ -133,7 +133,7 @@ def stability(options: Options) -> bool:
     given = new_york()
     if given is not None:
         half = len(given.codes) // 6 * 3
-        values = given.column("pressure")
+        values = column(given.series("pressure"))
         first, second = (plateau_error_pct(training(given.codes[part], values.take(part))) for part in (slice(half), slice(half, None)))
         assert first is not None
         assert second is not None
@@ -166,13 +166,13 @@ def allowed(_options: Options) -> bool:
     within, known = [], []
     for name, make in STREAMS.items():
         stream = make()
-        own = domain_of([key[name], *stream.columns])
+        own = domain_of([key[name], *stream.values])
         category = "others" if own is None else own.category
         known.append(own is not None and own.name.lower().startswith(name))
-        for attribute in stream.columns:
-            found = plateau_error_pct(training(stream.codes, stream.column(attribute)))
+        for attribute in stream.values:
+            found = plateau_error_pct(training(stream.codes, column(stream.series(attribute))))
             error = error_threshold(found, CAPS[category])
-            stored, accuracy, most = recovered(stream.codes, stream.column(attribute), error)
+            stored, accuracy, most = recovered(stream.codes, column(stream.series(attribute)), error)
             within.append(most <= error)
             print(f"  {name + '.' + attribute:30}{category:>22}{_pct(found):>8}{CAPS[category]:8}{error:8.2f}{stored:11.2f}{accuracy:10.2f}")
     return all([
@@ -240,7 +240,7 @@ def names(options: Options) -> bool:
 def _halves(name: str, attribute: str, cycles: int, seed: int) -> list[float]:
     """F of the first half and of the second, and their means of 10 parts."""
     stream = STREAMS[name](cycles=2 * cycles, seed=seed)
-    codes, values = stream.codes, column(stream.columns[attribute].ravel())
+    codes, values = stream.codes, column(stream.values[attribute].ravel())
     half = len(codes) // 2
     parts = [(codes[part], values.take(part)) for part in (slice(half), slice(half, None))]
     found = [plateau_error_pct(training(*part)) for part in parts] + [mean_plateau(*part) for part in parts]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamq.stdlib.attributes.lookalike import Lookalike, internet, stock, weather
 from streamq.stdlib.recovery.columns import Column, column
-from streamq.stdlib.recovery.lookalike import Lookalike, internet, stock, weather
 from streamq.stdlib.recovery.lookup import recover
 from streamq.stdlib.recovery.measures import recovery_accuracy, stored_pct
 from streamq.stdlib.recovery.plateau import (
@@ -56,7 +56,7 @@ def test_d5_lookalike_streams(
 ) -> None:
     """With 10, 5, 2 and 1 percent, to the digits that are printed."""
     look = STREAMS[stream]
-    codes, values = look.codes, look.column(attribute)
+    codes, values = look.codes, column(look.series(attribute))
     got = [measured(codes, values, e) for e in (10, 5, 2, 1)]
     assert [s for s, _ in got] == pytest.approx(stored, abs=0.0051)
     assert [a for _, a in got] == pytest.approx(accuracy, abs=0.0051)
@@ -88,10 +88,10 @@ def test_d6_weather_of_new_york(
     assert found == (None if plateau is None else pytest.approx(plateau, abs=5.1e-4))
 
 
-@pytest.mark.parametrize(("stream", "attribute"), [(s, a) for s, look in STREAMS.items() for a in look.columns])
+@pytest.mark.parametrize(("stream", "attribute"), [(s, a) for s, look in STREAMS.items() for a in look.values])
 def test_f28_the_grid_gives_the_closed_form_rounded_up(stream: str, attribute: str) -> None:
     look = STREAMS[stream]
-    data = training(look.codes, look.column(attribute))
+    data = training(look.codes, column(look.series(attribute)))
     exact = plateau_error_pct(data)
     assert plateau_on_grid(data) == (None if exact is None else math.ceil(exact))
     if exact is not None:
@@ -101,7 +101,7 @@ def test_f28_the_grid_gives_the_closed_form_rounded_up(stream: str, attribute: s
 
 
 def test_f28_barometer() -> None:
-    data = training(STREAMS["weather"].codes, STREAMS["weather"].column("barometer"))
+    data = training(STREAMS["weather"].codes, column(STREAMS["weather"].series("barometer")))
     assert (plateau_on_grid(data), round(plateau_error_pct(data) or 0, 3)) == (6, 5.973)
     # At most 78 values for 75 keys: 79 are stored with 5 % (1.10 % of 7200), fewer with 6 %.
     assert robust_plateau(data) == 6
@@ -161,7 +161,7 @@ def test_the_mean_of_subsets() -> None:
     assert mean_plateau(codes, values, 3) == pytest.approx((10 + 25 + 0) / 3)
     assert mean_plateau(codes, numbers([90, 100, 1, 0, 7, 7]), 3) is None
     look = STREAMS["weather"]
-    assert 0 < (mean_plateau(look.codes, look.column("barometer")) or 0) < 5.973
+    assert 0 < (mean_plateau(look.codes, column(look.series("barometer"))) or 0) < 5.973
     with pytest.raises(ValueError, match="has a row"):
         mean_plateau(codes, values, 7)
 

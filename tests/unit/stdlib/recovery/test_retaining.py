@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamq.stdlib.attributes.lookalike import weather
 from streamq.stdlib.recovery import changes
 from streamq.stdlib.recovery.columns import Column, Ints, column
 from streamq.stdlib.recovery.intervals import Intervals
 from streamq.stdlib.recovery.keys import no_keys
-from streamq.stdlib.recovery.lookalike import weather
 from streamq.stdlib.recovery.lookup import recover
 from streamq.stdlib.recovery.retaining import Batch, Entries, Retained, Rule, retain
 from streamq.stdlib.recovery.stored_state import from_arrays, to_arrays
@@ -246,7 +246,7 @@ def test_steps_do_not_grow_with_rows(
 
     monkeypatch.setattr(changes, "_path", counted_path)
     monkeypatch.setattr(Intervals, "beyond", counted_round)
-    assert len(stored(look.column(attribute), Rule(error), look.codes)) >= 75
+    assert len(stored(column(look.series(attribute)), Rule(error), look.codes)) >= 75
     assert steps == {"round": rounds, "path": paths}
 
 
