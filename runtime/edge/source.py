@@ -1,0 +1,203 @@
+"""What an edge reads: a file that may grow, a folder of files in the order of their names, or a pipe.
+
+A position says what was read, so that after a restart nothing is read twice. A pipe cannot be read again: what was read of
+it and not yet written down is lost with the process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+from pathlib import Path
+from typing import IO, Protocol
+
+from streamq.dsl.records import dataclass, field
+from streamq.runtime.edge.lines import Cutter
+
+LEAST_BLOCK, MOST_BLOCK = 1 << 16, 1 << 22
+"""Bytes that are read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The ``file`` that is read, the bytes of it that are done, and whether they end in a line that is too long."""
+
+    file: str = ""
+    offset: int = 0
+    skipping: bool = False
+
+    def text(self) -> str:
+        """As JSON."""
+        return json.dumps([self.file, self.offset, self.skipping])
+
+
+def position_of(text: str) -> Position:
+    """The position of a JSON text. ValueError for none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    match found:
+        case [str(file), int(offset), bool(skipping)] if offset >= 0:
+            return Position(file, offset, skipping)
+    raise ValueError("this is no position in a source")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole ``lines``, how many more were ``too_long``, and the position after them.
+
+    ``header``: the columns of the CSV file that they are of. ``ended``: nothing more is there now.
+    """
+
+    lines: bytes
+    position: Position
+    too_long: int = 0
+    header: tuple[str, ...] | None = None
+    ended: bool = False
+
+
+class Source(Protocol):
+    """What gives blocks of lines. Raises OSError."""
+
+    def read(self) -> Block:
+        """The next lines, perhaps none."""
+
+    def seek(self, position: Position) -> None:
+        """Goes on from there."""
+
+
+@dataclass(slots=True)
+class Files:
+    """A file, or the files of a folder, those that begin with a point or an underscore left out.
+
+    ``header``: whether they are CSV whose first line names the columns. ``follow``: a line at the end that has no line
+    break may go on; else it is one. A file that is shorter than what was read of it is a new one, and read from its start.
+    """
+
+    path: Path
+    header: bool = False
+    follow: bool = True
+    block: int = MOST_BLOCK
+    _file: IO[bytes] | None = None
+    _position: Position = field(default_factory=Position)
+    _cutter: Cutter = field(default_factory=lambda: Cutter(MOST_BLOCK))
+    _names: tuple[str, ...] | None = None
+
+    def seek(self, position: Position) -> None:
+        """Goes on from there."""
+        self._close()
+        self._position = position
+
+    def read(self) -> Block:
+        """The next lines; of a file that was read to its end, those of the next one."""
+        if self._file is None and not self._open():
+            return Block(b"", self._position, ended=True)
+        assert self._file is not None
+        if data := self._file.read(self.block):
+            lines, too_long = self._cutter.cut(data)
+            return self._block(lines, too_long, False)
+        later = self._next()
+        if later is None and self.follow:
+            return self._again() if self._is_shorter() else self._block(b"", 0, True)
+        last = self._cutter.ended()
+        block = self._block(last, 0, later is None)
+        if later is not None:
+            self._close()
+            self._position = Position(later)
+            return Block(block.lines, self._position, 0, block.header)
+        return block
+
+    def _block(self, lines: bytes, too_long: int, ended: bool) -> Block:
+        assert self._file is not None
+        offset = self._file.tell() - len(self._cutter.rest)
+        self._position = Position(self._position.file, offset, self._cutter.skipping)
+        return Block(lines, self._position, too_long, self._names, ended)
+
+    def _open(self) -> bool:
+        """Opens the file of the position, or the first one; False where there is none."""
+        name = self._position.file or self._next()
+        if name is None:
+            return False
+        path = self.path / name if self.path.is_dir() else self.path
+        file = path.open("rb")
+        offset = self._position.offset
+        if os.fstat(file.fileno()).st_size < offset:
+            offset = 0
+        self._cutter = Cutter(self.block, skipping=self._position.skipping and offset > 0)
+        if self.header:
+            self._names, start = _header(file)
+            offset = max(offset, start)
+        file.seek(offset)
+        self._file, self._position = file, Position(name, offset, self._cutter.skipping)
+        return True
+
+    def _next(self) -> str | None:
+        """The name of the next file; those that come later have to be named so that they sort after it."""
+        if not self.path.is_dir():
+            return None if self._position.file else self.path.name
+        names = (e.name for e in os.scandir(self.path) if e.is_file() and e.name[0] not in "._")
+        return min((name for name in names if name > self._position.file), default=None)
+
+    def _is_shorter(self) -> bool:
+        """Whether what was read is not there any more."""
+        assert self._file is not None
+        return os.fstat(self._file.fileno()).st_size < self._file.tell()
+
+    def _again(self) -> Block:
+        """From the start."""
+        self._close()
+        self._position = Position(self._position.file)
+        return Block(b"", self._position)
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file, self._names = None, None
+
+
+@dataclass(slots=True)
+class Pipe:
+    """Standard input, or another file descriptor, which is waited for at most ``wait_s``. The first line of CSV is its header."""
+
+    descriptor: int
+    header: bool = False
+    wait_s: float = 0.05
+    block: int = MOST_BLOCK
+    _read: int = 0
+    _cutter: Cutter = field(default_factory=lambda: Cutter(MOST_BLOCK))
+    _names: tuple[str, ...] | None = None
+
+    def seek(self, position: Position) -> None:
+        """A pipe goes on where it is."""
+
+    def read(self) -> Block:
+        """What is there."""
+        ready, _, _ = select.select([self.descriptor], [], [], self.wait_s)
+        if not ready:
+            return Block(b"", self._at(), header=self._names)
+        data = os.read(self.descriptor, self.block)
+        self._read += len(data)
+        lines, too_long = self._cutter.cut(data) if data else (self._cutter.ended(), 0)
+        if self.header and self._names is None and lines:
+            first, _, lines = lines.partition(b"\n")
+            self._names = _names(first)
+        return Block(lines, self._at(), too_long, self._names, ended=not data)
+
+    def _at(self) -> Position:
+        return Position("-", self._read - len(self._cutter.rest))
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[str, ...], int]:
+    """The columns that the first line names, and where the next one starts."""
+    file.seek(0)
+    line = file.readline(LEAST_BLOCK)
+    return _names(line), len(line)
+
+
+def _names(line: bytes) -> tuple[str, ...]:
+    import csv
+
+    text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
+    return tuple(next(csv.reader([text]), ()))

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamq.runtime.edge.lines import Cutter
+from streamq.runtime.edge.parsing import parsed
+from streamq.runtime.edge.source import Files, Pipe, Position, position_of
+from tests.unit.runtime.edge.support import small_plan
+
+
+@given(st.lists(st.binary(max_size=12)), st.integers(1, 20))
+def test_lines_are_cut_whole(pieces: list[bytes], most: int) -> None:
+    cutter, whole, skipped = Cutter(most), b"", 0
+    for piece in pieces:
+        lines, count = cutter.cut(piece)
+        assert not lines or lines.endswith(b"\n")
+        assert len(cutter.rest) <= most
+        whole += lines
+        skipped += count
+    everything = b"".join(pieces)
+    if not skipped:
+        assert whole + cutter.ended() == everything
+    else:
+        assert len(whole) < len(everything)
+
+
+def read_all(source: Files) -> tuple[bytes, int]:
+    found, too_long = b"", 0
+    for _ in range(1000):
+        block = source.read()
+        found += block.lines
+        too_long += block.too_long
+        if block.ended:
+            return found, too_long
+    raise AssertionError
+
+
+def test_a_file_that_grows(tmp_path: Path) -> None:
+    file = tmp_path / "rows"
+    file.write_bytes(b"1\n2\n3")
+    source = Files(file)
+    assert source.read().lines == b"1\n2\n"
+    block = source.read()
+    assert (block.lines, block.ended, block.position) == (b"", True, Position("rows", 4))
+    with file.open("ab") as more:
+        more.write(b"3\n4\n")
+    assert source.read().lines == b"33\n4\n"
+    again = Files(file)
+    again.seek(block.position)
+    assert again.read().lines == b"33\n4\n"
+
+
+def test_a_file_that_is_not_followed_ends_without_a_line_break(tmp_path: Path) -> None:
+    file = tmp_path / "rows"
+    file.write_bytes(b"1\n2")
+    assert read_all(Files(file, follow=False)) == (b"1\n2", 0)
+
+
+def test_a_file_that_was_replaced_by_a_shorter_one(tmp_path: Path) -> None:
+    file = tmp_path / "rows"
+    file.write_bytes(b"1\n2\n3\n")
+    source = Files(file)
+    assert source.read().lines == b"1\n2\n3\n"
+    file.write_bytes(b"4\n")
+    source.read()
+    assert source.read().lines == b"4\n"
+
+
+def test_a_folder_in_the_order_of_names(tmp_path: Path) -> None:
+    for name, text in (("b", b"3\n4"), ("a", b"1\n2\n"), (".hidden", b"x\n"), ("_started", b"y\n")):
+        (tmp_path / name).write_bytes(text)
+    source = Files(tmp_path)
+    found, _ = read_all(source)
+    assert found == b"1\n2\n3\n"
+    (tmp_path / "c").write_bytes(b"5\n")
+    assert read_all(source)[0] == b"45\n"
+
+
+def test_an_empty_folder_and_one_that_fills(tmp_path: Path) -> None:
+    source = Files(tmp_path)
+    assert source.read().ended
+    (tmp_path / "a").write_bytes(b"1\n")
+    assert read_all(source)[0] == b"1\n"
+
+
+def test_lines_that_are_too_long_are_skipped_and_counted(tmp_path: Path) -> None:
+    file = tmp_path / "rows"
+    file.write_bytes(b"1\n" + b"x" * 1000 + b"\n2\n" + b"y" * 500 + b"\n3\n")
+    assert read_all(Files(file, block=64)) == (b"1\n2\n3\n", 2)
+
+
+def test_a_restart_in_the_middle_of_a_line_that_is_too_long(tmp_path: Path) -> None:
+    file = tmp_path / "rows"
+    file.write_bytes(b"1\n" + b"x" * 1000 + b"\n2\n")
+    source = Files(file, block=64)
+    while not (block := source.read()).position.skipping:
+        pass
+    again = Files(file, block=64)
+    again.seek(position_of(block.position.text()))
+    assert read_all(again)[0] == b"2\n"
+
+
+def test_a_pipe() -> None:
+    out, into = os.pipe()
+    try:
+        source = Pipe(out, wait_s=0.0)
+        assert source.read().lines == b""
+        os.write(into, b"1\n2")
+        assert source.read().lines == b"1\n"
+        os.close(into)
+        block = source.read()
+        assert (block.lines, block.ended) == (b"2", True)
+    finally:
+        os.close(out)
+
+
+def test_columns_of_csv_are_those_of_its_first_line(tmp_path: Path) -> None:
+    plan = small_plan(format="csv")
+    (tmp_path / "a.csv").write_bytes(b"y,other,k,x\n1,9,a,2\n3,9,b,\n")
+    (tmp_path / "b.csv").write_bytes(b"k,x,y\nc,5,6\n")
+    source = Files(tmp_path, header=True, follow=False)
+    found = []
+    while not (block := source.read()).ended or block.lines:
+        found += parsed(block.lines, plan, block.header).rows.to_pylist()
+    assert [tuple(row.values()) for row in found] == [("a", 2.0, 1.0), ("b", None, 3.0), ("c", 5.0, 6.0)]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '["a"]', '["a", -1, false]', '["a", "b", true]'])
+def test_no_position(text: str) -> None:
+    with pytest.raises(ValueError, match="no position"):
+        position_of(text)
+
+
+BAD_JSON = [
+    b"not json", b"[1]", b'{"k": "a"', b'{"k": 5}', b'{"x": "warm"}', b'{"x": true}', b'{"k": "\xff\xfe"}',
+    b'{"k": ' + b"[" * 5000, b'{"k": "a", "k": "b"}', b'{"x": 1e999}', b"\x00\x01", b'{"k": {"a": 1}}',
+]
+
+
+@pytest.mark.parametrize("bad", BAD_JSON)
+def test_a_malformed_line_is_counted_and_others_are_read(bad: bytes) -> None:
+    good = [json.dumps({"k": f"k{i}", "x": i, "z": [i]}).encode() for i in range(40)]
+    found = parsed(b"\n".join([*good[:13], bad, *good[13:], b"", bad]) + b"\n", small_plan())
+    assert found.malformed == 2
+    assert found.rows.column("k").to_pylist() == [f"k{i}" for i in range(40)]
+
+
+def test_nothing_but_malformed_lines() -> None:
+    found = parsed(b"\n".join(BAD_JSON * 20) + b"\n", small_plan())
+    assert (found.rows.num_rows, found.malformed) == (0, 20 * len(BAD_JSON))
+    assert found.rows.schema == small_plan().schema
+    assert parsed(b"", small_plan()).malformed == 0
+    assert parsed(b"\n\n \n", small_plan()).rows.num_rows == 0
+
+
+def test_malformed_lines_of_csv() -> None:
+    plan = small_plan(format="csv")
+    found = parsed(b'a,1,2\nb,1\nc,x,2\n"d"",1,2\ne,,\nf,1,2,3\n\xff,1,2\n', plan)
+    assert found.rows.column("k").to_pylist() == ["a", "e"]
+    assert found.malformed == 5
+
+
+def test_all_types() -> None:
+    columns = {
+        "k": "string", "b": "bool", "i": "int16", "f": "float", "d": "date32[day]", "t": "timestamp[us, tz=UTC]",
+        "u": "timestamp[us]",
+    }
+    plan = small_plan(columns=columns)
+    row = {"k": "a", "b": True, "i": 7, "f": 1.5, "d": "2024-02-29", "t": "2024-02-29T12:00:00.000001Z", "u": "2024-02-29 12:00:00"}
+    found = parsed(json.dumps(row).encode() + b"\n", plan)
+    assert found.malformed == 0
+    assert found.rows.schema == plan.schema
+    csv = parsed((",".join(str(v).lower() if v is True else str(v) for v in row.values()) + "\n").encode(), small_plan(columns=columns, format="csv"))
+    assert csv.rows.equals(found.rows)
+    bad = json.dumps(row | {"d": "29 Feb"}).encode() + b"\n" + json.dumps(row | {"i": 70_000}).encode() + b"\n"
+    assert parsed(bad, plan).malformed == 2
+    assert isinstance(found.rows, pa.RecordBatch)
