@@ -1,0 +1,254 @@
+"""What edge and central side say to each other: rows, questions for work, requests for shed values, and answers.
+
+Every message of rows says which columns are shed (a mask, in the order of the stream, with the number of the plan), so
+that a column that is left out is told from NULL, and which columns the cycle key has. Each row has the number of its key's
+cycle: rows of a key are counted at the source, so a row that is missing, late or there twice changes nothing for others.
+Numbers of cycles are sent as what they are above the least of them, as narrow as that goes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streamq.dsl.records import dataclass
+from streamq.runtime.edge.columns import fingerprint
+from streamq.runtime.edge.frames import BadMessage, Frame, Kind, batch_of, body_of
+from streamq.stdlib.attributes.shed_plan import ShedPlan, shed_by
+from streamq.stdlib.recovery.columns import Ints
+from streamq.stdlib.recovery.lookup import Status
+
+CYCLE = "cycle_no"
+MOST_ASKED = 1 << 16
+"""Values that are asked for at once."""
+
+_ROWS = struct.Struct(">8sQ8sIQQB")
+_REQUEST = struct.Struct(">8s8s")
+_ANSWER = struct.Struct(">8sII")
+_WIDTHS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_MOST_CYCLE = 1 << 40
+
+ORIGIN_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that are sent. ``origin``: eight bytes that tell the store of the edge from any other, ``seq``: from 1, without gaps.
+
+    ``plan``: what is shed of them; ``key``: the columns of the cycle key; ``rows``: the other columns, in the order of
+    the stream; ``cycle_no``: ``[rows]``, the number of each row among those of its key.
+    """
+
+    stream: str
+    origin: bytes
+    seq: int
+    plan: ShedPlan
+    key: tuple[str, ...]
+    rows: pa.RecordBatch
+    cycle_no: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which values are asked for: of an attribute, in cycles, ``[asked]``, of keys, ``[asked]`` of each column of the key.
+
+    The columns of the key are in the order of the stream.
+    """
+
+    id: bytes
+    stream: str
+    attribute: str
+    keys: pa.RecordBatch
+    cycle_no: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Values from the ``first`` asked for on, of ``total``.
+
+    ``values``: NULL where NULL was shed and where nothing is recovered; ``status``: of ``Status``; ``stored_in``: the
+    cycle in which each was stored, ``max_error_pct``: how far the shed value can be from it, NaN where nothing is recovered.
+    """
+
+    id: bytes
+    stream: str
+    first: int
+    total: int
+    values: pa.Array
+    status: Ints
+    stored_in: Ints
+    max_error_pct: Any
+
+    def slice(self, first: int, count: int) -> Answer:
+        """A part of it."""
+        at = slice(first, first + count)
+        return Answer(
+            self.id, self.stream, self.first + first, self.total, self.values.slice(first, count), self.status[at],
+            self.stored_in[at], self.max_error_pct[at],
+        )
+
+
+def stream_of(frame: Frame) -> str:
+    """Of which stream a message says that it is. BadMessage where it says none."""
+    fixed = {Kind.ROWS: _ROWS.size, Kind.POLL: 0, Kind.REQUEST: _REQUEST.size, Kind.ANSWER: _ANSWER.size}
+    return _name(frame.head, fixed[frame.kind])[0]
+
+
+def poll(stream: str, revision: int) -> bytes:
+    """A question for work."""
+    return Frame(Kind.POLL, revision, _named(stream)).encoded()
+
+
+def encoded_rows(message: Rows, schema: pa.Schema, revision: int) -> bytes:
+    """``schema``: of the stream, before anything is shed. BadMessage for a message that is too large."""
+    base = int(message.cycle_no.min(initial=_MOST_CYCLE))
+    above = (message.cycle_no - base).astype(np.uint64)
+    narrow = np.min_scalar_type(int(above.max(initial=0)))
+    head = _ROWS.pack(
+        message.origin, message.seq, fingerprint(schema), message.plan.plan_id, message.plan.effective_from_cycle, base,
+        narrow.itemsize,
+    )
+    masks = _mask(message.plan.attrs, schema) + _mask(message.key, schema)
+    rows = pa.RecordBatch.from_arrays(
+        [*message.rows.columns, pa.array(above.astype(narrow))], [*message.rows.schema.names, CYCLE]
+    )
+    return Frame(Kind.ROWS, revision, head + _named(message.stream) + masks, body_of(rows)).encoded()
+
+
+def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
+    """The rows of a message of a stream with this schema. BadMessage for anything else."""
+    stream, rest = _name(frame.head, _ROWS.size)
+    origin, seq, told, plan_id, since, base, width = _ROWS.unpack_from(frame.head)
+    if told != fingerprint(schema):
+        raise BadMessage("the message is of a stream with other columns")
+    if seq < 1 or since < 1 or width not in _WIDTHS or not 1 <= base <= _MOST_CYCLE:
+        raise BadMessage("the message has a number that cannot be")
+    size = _mask_bytes(schema)
+    if len(rest) != 2 * size:
+        raise BadMessage("the message does not say of each column whether it is shed")
+    shed, key = (_names(rest[at : at + size], schema) for at in (0, size))
+    if not key or set(shed) & set(key):
+        raise BadMessage("the message sheds its key, or has none")
+    sent = [field for field in schema if field.name not in shed]
+    width_type = pa.from_numpy_dtype(_WIDTHS[width])
+    found = batch_of(frame.body, pa.schema([*sent, (CYCLE, width_type)]))
+    above = found.column(len(sent))
+    if above.null_count:
+        raise BadMessage("a row of the message has no cycle")
+    cycle_no = above.to_numpy(zero_copy_only=False).astype(np.uint64)
+    if len(cycle_no) and int(cycle_no.max()) > _MOST_CYCLE:
+        raise BadMessage("a row of the message has a cycle that cannot be")
+    rows = pa.RecordBatch.from_arrays(found.columns[:-1], schema=pa.schema(sent))
+    return Rows(stream, origin, seq, ShedPlan(plan_id, since, shed), key, rows, cycle_no.astype(np.int64) + base)
+
+
+def encoded_request(request: Request, schema: pa.Schema, revision: int) -> bytes:
+    """``schema``: of the stream. BadMessage for one that is too large."""
+    head = _REQUEST.pack(request.id, fingerprint(schema)) + _named(request.stream) + _named(request.attribute)
+    head += _mask(request.keys.schema.names, schema)
+    rows = pa.RecordBatch.from_arrays(
+        [*request.keys.columns, pa.array(request.cycle_no, pa.int64())], [*request.keys.schema.names, CYCLE]
+    )
+    return Frame(Kind.REQUEST, revision, head, body_of(rows)).encoded()
+
+
+def decoded_request(frame: Frame, schema: pa.Schema) -> Request:
+    """A request to the edge of a stream with this schema. BadMessage for anything else."""
+    stream, rest = _name(frame.head, _REQUEST.size)
+    attribute, rest = _name(rest, 0)
+    id_, told = _REQUEST.unpack_from(frame.head)
+    if told != fingerprint(schema) or len(rest) != _mask_bytes(schema):
+        raise BadMessage("the request is of a stream with other columns")
+    key = _names(rest, schema)
+    if attribute not in schema.names or attribute in key or not key:
+        raise BadMessage("the request is for an attribute that is not shed")
+    fields = [schema.field(name) for name in key]
+    found = batch_of(frame.body, pa.schema([*fields, (CYCLE, pa.int64())]))
+    if found.num_rows > MOST_ASKED:
+        raise BadMessage(f"a request is for at most {MOST_ASKED} values")
+    if any(array.null_count for array in found.columns):
+        raise BadMessage("a request names keys and cycles, without NULL")
+    keys = pa.RecordBatch.from_arrays(found.columns[:-1], schema=pa.schema(fields))
+    return Request(id_, stream, attribute, keys, found.column(len(fields)).to_numpy())
+
+
+def encoded_answer(answer: Answer, revision: int) -> bytes:
+    """BadMessage for one that is too large."""
+    head = _ANSWER.pack(answer.id, answer.first, answer.total) + _named(answer.stream)
+    rows = pa.RecordBatch.from_arrays(
+        [
+            answer.values, pa.array(answer.status, pa.int8()), pa.array(answer.stored_in, pa.int64()),
+            pa.array(answer.max_error_pct, pa.float64()),
+        ],
+        _ANSWERED,
+    )
+    return Frame(Kind.ANSWER, revision, head, body_of(rows)).encoded()
+
+
+def answered_id(frame: Frame) -> bytes:
+    """To which request a message is an answer. BadMessage where it is too short to say so."""
+    _name(frame.head, _ANSWER.size)
+    return bytes(_ANSWER.unpack_from(frame.head)[0])
+
+
+def decoded_answer(frame: Frame, type_: pa.DataType) -> Answer:
+    """An answer with values of this type. BadMessage for anything else."""
+    stream, rest = _name(frame.head, _ANSWER.size)
+    id_, first, total = _ANSWER.unpack_from(frame.head)
+    types = (type_, pa.int8(), pa.int64(), pa.float64())
+    found = batch_of(frame.body, pa.schema(list(zip(_ANSWERED, types, strict=True))))
+    values, status, stored_in, error = found.columns
+    if rest or total > MOST_ASKED or first + found.num_rows > total:
+        raise BadMessage("the answer is to more than was asked for")
+    if any(array.null_count for array in (status, stored_in, error)):
+        raise BadMessage("the answer does not say how a value was recovered")
+    known = status.to_numpy().astype(np.int64)
+    if np.any((known < 0) | (known > max(Status))):
+        raise BadMessage("the answer has a value that was recovered in no known way")
+    return Answer(id_, stream, first, total, values, known, stored_in.to_numpy(), error.to_numpy())
+
+
+_ANSWERED = ["value", "status", "stored_in", "max_error_pct"]
+
+
+def _mask_bytes(schema: pa.Schema) -> int:
+    return (len(schema) + 7) // 8
+
+
+def _mask(names: Sequence[str], schema: pa.Schema) -> bytes:
+    """A bit for each column of the stream, set for those named; the last bit is that of the first column."""
+    return ShedPlan(attrs=tuple(names)).mask(schema.names).to_bytes(_mask_bytes(schema), "big")
+
+
+def _names(mask: bytes, schema: pa.Schema) -> tuple[str, ...]:
+    try:
+        return shed_by(int.from_bytes(mask, "big"), schema.names)
+    except ValueError:
+        raise BadMessage("the message names columns that there are not") from None
+
+
+def _named(name: str) -> bytes:
+    """A name with its length before it."""
+    text = name.encode("utf-8")
+    return struct.pack(">H", len(text)) + text
+
+
+def _name(head: bytes, start: int) -> tuple[str, bytes]:
+    """A name, and what comes after it."""
+    if len(head) < start + 2:
+        raise BadMessage("the head of the message is cut off")
+    (size,) = struct.unpack_from(">H", head, start)
+    text, rest = head[start + 2 : start + 2 + size], head[start + 2 + size :]
+    try:
+        name = text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadMessage("a name in the message is no text") from None
+    if len(text) != size or not name:
+        raise BadMessage("the head of the message is cut off")
+    return name, rest
+
+
