@@ -1,0 +1,77 @@
+"""Rows as messages that fit in the bucket, and what messages take beside the attributes of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from streamq.dsl.records import dataclass, replace
+from streamq.runtime.edge.frames import BadMessage
+from streamq.runtime.edge.messages import Answer, Rows, encoded_answer, encoded_rows
+from streamq.runtime.edge.plan import EdgePlan
+
+FULL = 0.95
+"""How full messages are made that rows are cut into: rows differ in size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """Bytes of messages beside attributes, by the row."""
+
+    per_row: float
+
+    @classmethod
+    def of(cls, sent: pa.RecordBatch, messages: Sequence[bytes], extra: int) -> Overhead:
+        """As it was with some rows. ``extra``: bytes that the transport adds to each message."""
+        size = sum(map(len, messages)) + extra * len(messages)
+        return cls(max(size - sum(array.nbytes for array in sent.columns), 0) / max(sent.num_rows, 1))
+
+    @classmethod
+    def guessed(cls, plan: EdgePlan, rows: int, extra: int) -> Overhead:
+        """Before there are any: of a message for each cycle, with two or three buffers for each column."""
+        return cls((160 + 64 * len(plan.columns) + extra) / max(rows, 1) + 1)
+
+
+def packed(message: Rows, schema: pa.Schema, revision: int, most: int) -> tuple[tuple[bytes, ...], int]:
+    """Messages of at most ``most`` bytes with consecutive numbers, and how many rows are too wide for one, which are left out."""
+    whole = _encoded(message, schema, revision, most)
+    if whole is not None:
+        return (whole,), 0
+    rows = message.rows.num_rows
+    per_row = sum(array.nbytes for array in message.rows.columns) / max(rows, 1) + 2
+    each = min(max(int((FULL * most - 256 - 64 * len(schema)) / per_row), 1), max(rows // 2, 1))
+    found: list[bytes] = []
+    lost = 0
+    for first in range(0, rows, each):
+        if rows == 1:
+            return (), 1
+        part = replace(
+            message, seq=message.seq + len(found), rows=message.rows.slice(first, each),
+            cycle_no=message.cycle_no[first : first + each],
+        )
+        more, wide = packed(part, schema, revision, most)
+        found += more
+        lost += wide
+    return tuple(found), lost
+
+
+def parts(answer: Answer, revision: int, most: int) -> tuple[bytes, ...]:
+    """An answer in messages of at most ``most`` bytes, of which each has at least one value."""
+    found = encoded_answer(answer, revision) if answer.values.nbytes < most else b""
+    count = len(answer.status)
+    if count <= 1 or (found and len(found) <= most):
+        return (found or encoded_answer(answer, revision),)
+    half = count // 2
+    return parts(answer.slice(0, half), revision, most) + parts(answer.slice(half, count - half), revision, most)
+
+
+def _encoded(message: Rows, schema: pa.Schema, revision: int, most: int) -> bytes | None:
+    """The message, if it is small enough."""
+    if sum(array.nbytes for array in message.rows.columns) > most:
+        return None
+    try:
+        found = encoded_rows(message, schema, revision)
+    except BadMessage:
+        return None
+    return found if len(found) <= most else None

@@ -1,0 +1,209 @@
+"""What an edge does with rows: whole cycles, what is shed of them, what is retained of that, and the messages of the rest.
+
+Cycles that come together are decided on together: the first is ranked, and the others, which come in the same moment,
+would not be evaluated again (Ahuja 2006, Algorithm 2). Nothing here has an effect: a step gives what is to be written
+down, and messages go only after that, so that values are retained before the rows without them are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from streamq.dsl.records import dataclass, replace
+from streamq.runtime.edge.columns import for_ranking, keepable, to_column
+from streamq.runtime.edge.keying import coded_keys, numbered
+from streamq.runtime.edge.messages import Rows
+from streamq.runtime.edge.offered import Offered
+from streamq.runtime.edge.packing import Overhead, packed
+from streamq.runtime.edge.plan import EdgePlan
+from streamq.runtime.edge.progress import Progress
+from streamq.runtime.edge.source import Position
+from streamq.runtime.edge.windowing import joined, whole_cycles
+from streamq.stdlib.attributes.columns import Array, Columns, Ints, encoded_bytes
+from streamq.stdlib.attributes.cycle import declared, discover
+from streamq.stdlib.attributes.intra_stream import (
+    Decision,
+    Shedding,
+    State,
+    Window,
+    decided,
+)
+from streamq.stdlib.recovery.keys import UNKNOWN, no_keys
+from streamq.stdlib.recovery.retaining import Batch, Entries, Rule, retain
+from streamq.stdlib.recovery.synopsis import MOST_KEYS
+
+RANKED_CYCLES = 8
+"""The cycles that are ranked where each key is ranked by itself."""
+
+KEYS_OF_A_CYCLE, LEAST_KEYS = 16, 1 << 16
+"""Keys that a stream has at most, for each row of a cycle, and at least: what has more comes in no cycle."""
+
+UNLIKELY = 1 << 20
+"""By how many bytes numbers with a fraction are taken for wider, as the narrowest of equal attributes becomes the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What came of some rows: where the edge is now, entries of the synopsis with their rules, and messages, in order.
+
+    ``decision``: on these rows; None where there was no whole cycle, and nothing has to be written down. ``unkept``: rows
+    that no synopsis can keep, which count as malformed, as those of more keys than a cycle can have; ``too_wide``: rows that alone do not fit in a bucket.
+    """
+
+    progress: Progress
+    entries: Mapping[str, Entries]
+    rules: Mapping[str, Rule]
+    messages: tuple[bytes, ...] = ()
+    decision: Decision | None = None
+    rows: int = 0
+    unkept: int = 0
+    too_wide: int = 0
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """``plan``: what is asked; ``origin``: of the store; ``offered``: how fast rows come; ``most``: bytes of a message.
+
+    ``extra``: bytes that the transport adds to each.
+    """
+
+    plan: EdgePlan
+    origin: bytes
+    offered: Offered
+    extra: int = 0
+    _overhead: Overhead | None = None
+    _recent: pa.RecordBatch | None = None
+
+    def after(
+        self, progress: Progress, rows: pa.RecordBatch, position: Position, now_s: float, all_of_it: bool = False
+    ) -> Step:
+        """The step that rows, read up to a position, make. ``all_of_it``: what is no whole cycle is not waited for.
+
+        NoCycle where none is found in the training rows; ValueError for what retention cannot take.
+        """
+        rows, unkept = keepable(rows, progress.cycle.key if progress.cycle else self.plan.cycle.key, self._sent(progress))
+        size = sum(array.nbytes for array in rows.columns)
+        if rows.num_rows:
+            self.offered = self.offered.after(now_s, rows.num_rows, size)
+        before = progress
+        if progress.cycle is None:
+            progress, rows, lost = self._trained(progress, rows, all_of_it)
+            unkept += lost
+        if progress.cycle is None:
+            whole, rest = rows.slice(0, 0), rows
+        elif all_of_it:
+            whole, rest = whole_cycles(progress.carried, rows, 1)
+        else:
+            whole, rest = whole_cycles(progress.carried, rows, progress.cycle.length)
+        waits = before.since_s if before.carried is not None and before.carried.num_rows and not whole.num_rows else now_s
+        progress = replace(progress, position=position, carried=rest, since_s=waits)
+        if not whole.num_rows:
+            return Step(progress, {}, {}, unkept=unkept)
+        step = self._step(progress, whole, now_s)
+        return replace(step, unkept=step.unkept + unkept)
+
+    def _trained(
+        self, progress: Progress, rows: pa.RecordBatch, all_of_it: bool
+    ) -> tuple[Progress, pa.RecordBatch, int]:
+        """The cycle that is declared, or that rows show once there are enough; then all of them are to be sent."""
+        rule = self.plan.cycle
+        if not rule.auto:
+            cycle = declared(rule.key, rule.length)
+            return replace(progress, cycle=cycle, keys=no_keys(len(cycle.key))), rows, 0
+        if progress.carried is not None and progress.carried.num_rows:
+            rows = joined([progress.carried, rows])
+        if rows.num_rows < rule.training_rows and not (all_of_it and rows.num_rows):
+            return progress, rows, 0
+        training = _arrays(rows.slice(0, rule.training_rows))
+        width = {name: encoded_bytes(values) + UNLIKELY * (values.dtype.kind == "f") for name, values in training.items()}
+        found = discover(training, width, rule.min_cycles, rule.tolerance)
+        # In the order of the stream, as messages tell it.
+        cycle = replace(found, key=tuple(name for name in rows.schema.names if name in found.key), ordinal=False)
+        rows, unkept = keepable(rows, cycle.key, rows.schema.names)
+        return replace(progress, cycle=cycle, keys=no_keys(len(cycle.key)), carried=None), rows, unkept
+
+    def _step(self, progress: Progress, rows: pa.RecordBatch, now_s: float) -> Step:
+        assert progress.cycle is not None
+        assert progress.keys is not None
+        cycle = progress.cycle
+        most = min(MOST_KEYS, max(KEYS_OF_A_CYCLE * cycle.length, LEAST_KEYS))
+        keys, codes = coded_keys(progress.keys, [rows.column(name) for name in cycle.key], most)
+        unknown = int(np.count_nonzero(codes == UNKNOWN))
+        if unknown:
+            rows, codes = rows.filter(pa.array(codes != UNKNOWN)), codes[codes != UNKNOWN]
+        cycle_no = numbered(codes, progress.retained.cycle_no, len(keys))
+        decision, state = self._decided(progress, rows, codes, now_s)
+        shed = decision.plan.attrs
+        rules = {name: self.plan.rule(name) for name in shed}
+        at = np.full(len(codes), round(now_s * 1000), dtype=np.int64)
+        batch = Batch(codes, {name: to_column(rows.column(name)) for name in shed}, cycle_no, at)
+        retained, entries = retain(progress.retained, batch, rules)
+        sent = rows.select([name for name in rows.schema.names if name not in shed])
+        message = Rows(self.plan.stream, self.origin, progress.seq + 1, decision.plan, cycle.key, sent, cycle_no)
+        most = self.plan.bucket - self.extra
+        messages, too_wide = packed(message, self.plan.schema, self.plan.revision, most)
+        self._overhead = Overhead.of(sent, messages, self.extra)
+        after = replace(
+            progress, windows=progress.windows + max(rows.num_rows // cycle.length, 1), shedding=state,
+            seq=progress.seq + len(messages), retained=retained, keys=keys,
+        )
+        return Step(after, entries, rules, messages, decision, rows.num_rows, unknown, too_wide)
+
+    def _decided(self, progress: Progress, rows: pa.RecordBatch, codes: Ints, now_s: float) -> tuple[Decision, State]:
+        """What is shed of rows. What goes along with each message is of the capacity, and nothing of it can be shed."""
+        cycle = progress.cycle
+        assert cycle is not None
+        first = rows.slice(0, cycle.length)
+        ranked_by, keys = self._ranked_by(rows, first, cycle.key)
+        widths = {
+            name: Fraction(array.nbytes, max(rows.num_rows, 1)) for name, array in zip(rows.schema.names, rows.columns, strict=True)
+        }
+        overhead = self._overhead or Overhead.guessed(self.plan, cycle.length, self.extra)
+        capacity = max(
+            Fraction(self.plan.capacity_kbps) * Fraction(self.plan.utilisation)
+            - Fraction(overhead.per_row * self.offered.rows_per_s * 8 / 1000),
+            Fraction(0),
+        )
+        protect = (self.plan.kept | set(cycle.key)) & set(rows.schema.names)
+        shedding = Shedding(
+            ranking=replace(self.plan.ranking, protect=frozenset(protect)), schedule=self.plan.reevaluation,
+            unit=self.plan.unit, attr_bytes=widths, determined=frozenset(cycle.determined), overflow="TUPLES",
+        )
+        window = Window(_arrays(first), progress.windows + 1, self.offered.kbps, ranked_by, keys)
+        return decided(window, capacity, now_s, progress.shedding, shedding)
+
+    def _ranked_by(
+        self, rows: pa.RecordBatch, first: pa.RecordBatch, key: tuple[str, ...]
+    ) -> tuple[Columns | None, Ints | None]:
+        """The last cycles with their keys, for ranking by key. They are not written down: after a restart there are fewer."""
+        if self.plan.ranking.scope != "PER_KEY":
+            return None, None
+        recent = first if self._recent is None else joined([self._recent, first])
+        both = rows if self._recent is None else joined([self._recent, rows])
+        self._recent = both.slice(max(both.num_rows - RANKED_CYCLES * first.num_rows, 0))
+        _, codes = coded_keys(no_keys(len(key)), [recent.column(name) for name in key])
+        return _arrays(recent), codes
+
+    def _sent(self, progress: Progress) -> frozenset[str]:
+        """Columns that are never shed: not those of a key that is still to be found."""
+        if progress.cycle is None and self.plan.cycle.auto:
+            return frozenset()
+        texts = {name for name, type_ in self.plan.columns.items() if type_ == "string"}
+        return self.plan.kept | (texts if self.plan.ranking.text == "PROTECT" else frozenset())
+
+
+def looked_at_again(progress: Progress, plan: EdgePlan) -> Progress:
+    """With what is shed looked at with the next rows, by another plan of the same stream."""
+    state = progress.shedding
+    if state is None:
+        return progress
+    due = replace(state.reevaluation, schedule=plan.reevaluation, interval_s=0.0)
+    return replace(progress, shedding=replace(state, reevaluation=due))
+
+
+def _arrays(rows: pa.RecordBatch) -> dict[str, Array]:
+    return {name: for_ranking(array) for name, array in zip(rows.schema.names, rows.columns, strict=True)}
