@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from streamq.runtime.edge.asking import Asking
+from streamq.runtime.edge.central import Central, Full
+from streamq.runtime.edge.folder_sender import FolderSender
+from streamq.runtime.edge.frames import BadMessage, framed
+from streamq.runtime.edge.messages import (
+    Answer,
+    Request,
+    Rows,
+    decoded_request,
+    decoded_rows,
+    encoded_answer,
+    encoded_request,
+    encoded_rows,
+    poll,
+)
+from streamq.runtime.edge.packing import packed, parts
+from streamq.runtime.edge.plan import BadPlan, EdgePlan
+from streamq.runtime.edge.plan_file import from_json
+from streamq.runtime.edge.transport import Refused, Reply, Unreachable, reply_of, reply_text
+from streamq.stdlib.attributes.shed_plan import ShedPlan
+from tests.unit.runtime.edge.support import small_plan
+
+PLAN = small_plan()
+ORIGIN = b"12345678"
+
+
+def message(seq: int, origin: bytes = ORIGIN, plan: EdgePlan = PLAN) -> bytes:
+    rows = pa.record_batch({"k": ["a", "b"], "y": [1.0, float(seq)]})
+    made = Rows(plan.stream, origin, seq, ShedPlan(1, 1, ("x",)), ("k",), rows, np.array([seq, seq]))
+    return encoded_rows(made, plan.schema, plan.revision)
+
+
+def central_of(folder: Path, plan: EdgePlan = PLAN) -> Central:
+    return Central.of(folder, {plan.stream: plan})
+
+
+def taken(central: Central) -> list[int]:
+    inbox = central.desks["weather"].inbox
+    found = []
+    for rows in inbox.pending():
+        found.append(rows.seq)
+        inbox.take(rows)
+    return found
+
+
+def test_a_message_that_comes_again_is_acknowledged_and_there_once(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    for seq in (1, 2, 2, 1, 3, 3):
+        assert central.handle(message(seq)).acknowledged == seq
+    assert central.desks["weather"].repeated == 3
+    assert taken(central) == [1, 2, 3]
+
+
+def test_a_central_run_that_starts_anew(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    central.handle(message(1))
+    central.handle(message(2))
+    assert taken(central) == [1, 2]
+    central.handle(message(3))
+    again = central_of(tmp_path)
+    # What was taken, and what lies there, is known.
+    for seq in (2, 3, 4):
+        again.handle(message(seq))
+    assert again.desks["weather"].repeated == 2
+    assert taken(again) == [3, 4]
+
+
+def test_a_file_that_is_there_again_is_not_read_again(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    central.handle(message(1))
+    (file,) = (tmp_path / "weather").glob("*.rows")
+    data = file.read_bytes()
+    assert taken(central) == [1]
+    file.write_bytes(data)
+    assert taken(central) == []
+    assert not file.exists()
+
+
+def test_a_new_store_of_an_edge_begins_anew(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    central.handle(message(1))
+    central.handle(message(1, b"abcdefgh"))
+    assert sorted(taken(central)) == [1, 1]
+
+
+def test_messages_that_never_came_are_counted(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    for seq in (5, 6, 9):
+        central.handle(message(seq))
+    assert central.desks["weather"].inbox.missing == 2
+
+
+def test_too_many_messages_wait(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    central.most_waiting = 2
+    central.handle(message(1))
+    central.handle(message(2))
+    with pytest.raises(Full):
+        central.handle(message(4))
+    central.handle(message(2))
+    assert taken(central) == [1, 2]
+    central.handle(message(4))
+
+
+def test_streams_that_nobody_asked_for(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    other = small_plan(stream="other")
+    for bad in (message(1, plan=other), poll("../../etc", 1), poll("x" * 200, 1)):
+        with pytest.raises(BadMessage, match="nobody asked for"):
+            central.handle(bad)
+    assert list(tmp_path.rglob("*.rows")) == []
+
+
+def test_edges_do_not_ask(tmp_path: Path) -> None:
+    request = Request(ORIGIN, "weather", "x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    with pytest.raises(BadMessage, match="do not ask"):
+        central_of(tmp_path).handle(encoded_request(request, PLAN.schema, 1))
+
+
+def test_a_later_plan_goes_with_the_reply(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    assert central.handle(message(1)).plan is None
+    with pytest.raises(ValueError, match="larger revision"):
+        central.change(small_plan())
+    with pytest.raises(BadPlan, match="cannot change"):
+        central.change(small_plan(revision=2, format="csv"))
+    central.change(small_plan(revision=2, capacity_kbps=5.0))
+    reply = central.handle(message(2))
+    assert reply.plan is not None
+    assert "token" not in reply.plan
+    assert from_json(reply.plan).capacity_kbps == 5.0
+    assert central.handle(poll("weather", 2)).plan is None
+
+
+def answer_to(data: bytes, values: list[float | None]) -> Answer:
+    request = decoded_request(framed(data), PLAN.schema)
+    n = len(values)
+    return Answer(
+        request.id, "weather", 0, n, pa.array(values, pa.float64()), np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64),
+        np.zeros(n),
+    )
+
+
+def test_requests_are_open_until_all_of_the_answer_came(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    asking = central.desks["weather"].asking
+    id_ = asking.ask("x", pa.record_batch({"k": ["a"] * 40}), np.arange(1, 41))
+    (request,) = central.handle(message(1)).requests
+    again = central_of(tmp_path)
+    assert again.handle(message(2)).requests == (request,)
+    some = parts(answer_to(request, [float(i) for i in range(40)]), 1, 600)
+    assert len(some) > 2
+    for part in reversed(some):
+        assert asking.answer(id_) is None
+        again.handle(part)
+    assert again.handle(poll("weather", 1)).requests == ()
+    found = asking.answer(id_)
+    assert found is not None
+    assert found.values.to_pylist() == [float(i) for i in range(40)]
+    # A part that comes once more is one of no open request.
+    again.handle(some[0])
+    asking.done(id_)
+    assert asking.answer(id_) is None
+    assert [p for p in (tmp_path / "weather").iterdir() if p.name.startswith(id_.hex())] == []
+
+
+def test_answers_that_do_not_fit_their_request(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    central.desks["weather"].asking.ask("x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    (request,) = central.handle(message(1)).requests
+    with pytest.raises(BadMessage, match="another request"):
+        central.handle(encoded_answer(answer_to(request, [1.0, 2.0]), 1))
+
+
+def test_requests_that_no_edge_would_take(tmp_path: Path) -> None:
+    asking = Asking(tmp_path, "weather", PLAN.schema)
+    for attribute, keys, cycles in (("k", ["a"], [1]), ("z", ["a"], [1]), ("x", ["a"] * 70_000, range(70_000)), ("x", [None], [1])):
+        with pytest.raises((BadMessage, ValueError)):
+            asking.ask(attribute, pa.record_batch({"k": pa.array(keys, pa.string())}), np.array(list(cycles)))
+    assert asking.open() == ()
+
+
+def test_only_so_many_requests_come_at_once(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    for _ in range(20):
+        central.desks["weather"].asking.ask("x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    assert len(central.handle(poll("weather", 1)).requests) == 16
+
+
+@pytest.mark.parametrize("reply", [Reply(), Reply(7, (b"\0\xff", b""), {"a": [1]})])
+def test_replies_there_and_back(reply: Reply) -> None:
+    assert reply_of(reply_text(reply)) == reply
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", b"[]", b"{}", b'{"acknowledged": -1}', b'{"acknowledged": true}', b'{"acknowledged": 1e3}', b"[" * 100_000,
+        b'{"acknowledged": 1, "requests": "x"}', b'{"acknowledged": 1, "requests": ["***"]}', b"x" * (5 << 20),
+        b'{"acknowledged": 1, "requests": [1]}', b'{"acknowledged": 1, "plan": 3}', b'{"acknowledged": 99999999999999999999}',
+        b'{"acknowledged": 1, "requests": [' + b",".join([b'""'] * 17) + b"]}",
+    ],
+)
+def test_replies_that_are_none(text: bytes) -> None:
+    with pytest.raises(BadMessage):
+        reply_of(text)
+
+
+def test_the_folder_has_the_same_files(tmp_path: Path) -> None:
+    for _ in range(2):
+        sender = FolderSender(tmp_path / "out", PLAN)
+        assert sender.send(message(1)).acknowledged == 1
+        assert FolderSender(tmp_path / "out", PLAN).send(message(2)).acknowledged == 2
+    central = central_of(tmp_path / "out")
+    assert taken(central) == [1, 2]
+    with pytest.raises(Refused, match="other columns"):
+        sender.send(message(3, plan=small_plan(columns={"k": "string", "x": "float", "y": "double"})))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unreachable, match="cannot be written"):
+        FolderSender(tmp_path / "file", PLAN).send(message(1))
+
+
+def test_rows_are_cut_into_messages_that_fit() -> None:
+    rows = pa.record_batch({"k": ["a" * (i % 90) for i in range(500)], "y": np.arange(500.0)})
+    whole = Rows("weather", ORIGIN, 5, ShedPlan(1, 1, ("x",)), ("k",), rows, np.arange(1, 501))
+    messages, lost = packed(whole, PLAN.schema, 1, 2000)
+    assert lost == 0
+    assert max(map(len, messages)) <= 2000
+    found = [decoded_rows(framed(m), PLAN.schema) for m in messages]
+    assert [m.seq for m in found] == list(range(5, 5 + len(found)))
+    assert pa.concat_batches([m.rows for m in found]).equals(rows)
+    assert np.concatenate([m.cycle_no for m in found]).tolist() == list(range(1, 501))
+    # Most of them are quite full, though rows differ in size.
+    assert sum(map(len, messages)) / len(messages) > 1100
+
+
+def test_a_row_that_is_wider_than_a_bucket_is_counted() -> None:
+    rows = pa.record_batch({"k": ["a", "b" * 5000, "c"], "y": [1.0, 2.0, 3.0]})
+    whole = Rows("weather", ORIGIN, 1, ShedPlan(1, 1, ("x",)), ("k",), rows, np.array([1, 1, 1]))
+    messages, lost = packed(whole, PLAN.schema, 1, 2000)
+    assert lost == 1
+    assert len(messages) == 2
