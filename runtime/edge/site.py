@@ -1,0 +1,237 @@
+"""An edge at work: reads, decides, writes down, sends, answers. One thread, and every wait is somebody else's to take.
+
+Rows are read only while few bytes wait for the wire: a file can wait, and a pipe makes its writer wait, so that no row is
+lost, and memory and disk stay bounded. What is offered is measured without these waits.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+
+from streamq.dsl.records import dataclass, field
+from streamq.runtime.edge.answering import answered
+from streamq.runtime.edge.backoff import Backoff
+from streamq.runtime.edge.bucket import Bucket
+from streamq.runtime.edge.frames import BadMessage, Kind, framed
+from streamq.runtime.edge.messages import decoded_request, poll
+from streamq.runtime.edge.offered import Offered
+from streamq.runtime.edge.packing import parts
+from streamq.runtime.edge.parsing import parsed
+from streamq.runtime.edge.pipeline import Pipeline, looked_at_again
+from streamq.runtime.edge.plan import BadPlan, EdgePlan
+from streamq.runtime.edge.plan_file import from_json
+from streamq.runtime.edge.progress import Progress
+from streamq.runtime.edge.source import Source
+from streamq.runtime.edge.store import Store
+from streamq.runtime.edge.transport import Refused, Reply, Transport, Unreachable
+
+WAITING_S = 2.0
+"""Seconds of sending that may wait for the wire before nothing more is read."""
+
+POLL_S = 1.0
+"""After how long without a message the central side is asked for work."""
+
+MOST_ANSWERS = 16 << 20
+"""Bytes of answers that wait; requests that come when there are as many will come again."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What went through an edge since it started. ``sent``: bytes of ``messages``, with what the transport adds to them."""
+
+    rows: int = 0
+    malformed: int = 0
+    messages: int = 0
+    sent: int = 0
+    answers: int = 0
+    failures: int = 0
+    refused_requests: int = 0
+
+
+@dataclass(slots=True)
+class Site:
+    """The edge of one stream. ``clock``: the time of day in seconds, ``steady``: one that is never put back.
+
+    ``told``: what its user should know, each time that it happens.
+    """
+
+    plan: EdgePlan
+    source: Source
+    store: Store
+    transport: Transport
+    clock: Callable[[], float]
+    steady: Callable[[], float]
+    told: Callable[[str], None] = lambda _: None
+    chance: Callable[[], float] = random.random
+    counts: Counts = field(default_factory=Counts)
+    ended: bool = False
+    _progress: Progress = field(default_factory=Progress)
+    _pipeline: Pipeline | None = None
+    _bucket: Bucket | None = None
+    _backoff: Backoff = field(default_factory=Backoff)
+    _answers: deque[tuple[bytes, bytes]] = field(default_factory=deque)
+    _turn: bool = False
+    _spoke_s: float = 0.0
+    _blocked_s: float | None = None
+
+    def start(self) -> None:
+        """Goes on where the store says. BadStore, BadPlan, OSError."""
+        self.plan = self.store.plan(self.plan)
+        self._progress = self.store.progress()
+        self.source.seek(self._progress.position)
+        self._pipeline = Pipeline(self.plan, self.store.origin, Offered(self.clock()), self.transport.extra)
+        self._bucket = Bucket(self.plan.capacity_kbps, self.plan.bucket, self.steady())
+        self._spoke_s = self.steady()
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        return self._progress
+
+    @property
+    def done(self) -> bool:
+        """Whether the source ended, and all of it is sent and acknowledged."""
+        return self.ended and self.store.waiting() is None and not self._answers
+
+    def turn(self, last: bool = False) -> float:
+        """Reads once and sends what may go; gives the seconds until there is something to do, 0 for at once.
+
+        ``last``: an end of the source is its end, and rows that are no whole cycle are sent. Refused where the central side
+        takes no messages of this edge; OSError where the source cannot be read.
+        """
+        assert self._bucket is not None
+        read = self._read(last)
+        wait = self._send()
+        return 0.0 if read else wait
+
+    def _read(self, last: bool) -> bool:
+        assert self._pipeline is not None
+        now = self.clock()
+        if self.store.waiting_bytes() > self.plan.capacity_kbps * 125 * WAITING_S:
+            self._blocked_s = now if self._blocked_s is None else self._blocked_s
+            return False
+        if self._blocked_s is not None:
+            self._pipeline.offered = self._pipeline.offered.blocked(now - self._blocked_s)
+            self._blocked_s = None
+        block = self.source.read()
+        found = parsed(block.lines, self.plan, block.header)
+        self.counts.malformed += found.malformed + block.too_long
+        carried = self._progress.carried
+        waits = carried is not None and carried.num_rows > 0
+        if not found.rows.num_rows and not waits:
+            self.ended = block.ended
+            return bool(block.lines)
+        over = waits and now - self._progress.since_s >= self.plan.linger_s
+        everything = (last and block.ended) or (over and self._progress.cycle is not None)
+        if not found.rows.num_rows and not everything:
+            self.ended = block.ended
+            return bool(block.lines)
+        step = self._pipeline.after(self._progress, found.rows, block.position, now, everything)
+        self.counts.malformed += step.unkept + step.too_wide
+        if step.decision is not None:
+            self.store.commit(step, round((now - self.plan.retain_s) * 1000), self.plan.synopsis_bytes)
+            self.counts.rows += step.rows
+        self._progress = step.progress
+        self.ended = block.ended
+        return bool(block.lines)
+
+    def _send(self) -> float:
+        """Sends messages and answers in turn while they may go."""
+        while True:
+            now = self.steady()
+            if wait := self._backoff.wait_s(now):
+                return wait
+            waiting = None if self._turn and self._answers else self.store.waiting()
+            if waiting is not None:
+                message = waiting[1]
+            elif self._answers:
+                message = self._answers[0][1]
+            elif now - self._spoke_s >= POLL_S:
+                message = poll(self.plan.stream, self.plan.revision)
+            else:
+                return POLL_S - (now - self._spoke_s)
+            if wait := self._bucket_wait(len(message) + self.transport.extra, now):
+                return wait
+            if not self._sent(message, now):
+                return self._backoff.wait_s(self.steady())
+
+    def _bucket_wait(self, size: int, now: float) -> float:
+        """Takes what a message needs from the bucket, or says when that is there."""
+        assert self._bucket is not None
+        if size > self._bucket.size:
+            # It was made when the plan had a larger one.
+            self._bucket.changed(self.plan.capacity_kbps, size, now)
+        return 0.0 if self._bucket.take(size, now) else max(self._bucket.wait_s(size, now), 1e-6)
+
+    def _sent(self, message: bytes, now: float) -> bool:
+        self._spoke_s = now
+        kind = framed(message).kind
+        try:
+            reply = self.transport.send(message)
+        except Refused as error:
+            if kind != Kind.ANSWER:
+                raise
+            self.told(f"an answer is not taken: {error}")
+            self._answers.popleft()
+            return True
+        except Unreachable as error:
+            self.counts.failures += 1
+            self.told(str(error))
+            self._backoff = self._backoff.failed(now, self.chance)
+            return False
+        self._backoff = Backoff()
+        self.counts.sent += len(message) + self.transport.extra
+        self.counts.messages += 1
+        if kind == Kind.ROWS:
+            self.store.acknowledged(reply.acknowledged)
+            self._turn = True
+        elif kind == Kind.ANSWER:
+            self._answers.popleft()
+            self.counts.answers += 1
+            self._turn = False
+        self._do(reply)
+        return True
+
+    def _do(self, reply: Reply) -> None:
+        """What comes back: another plan, and requests. What is wrong with them is told, and changes nothing."""
+        if reply.plan is not None:
+            try:
+                self._change(from_json({**reply.plan, "token": self.plan.token}))
+            except BadPlan as error:
+                self.told(f"a plan that was sent is not used: {error}")
+        for request in reply.requests:
+            try:
+                self._ask(request)
+            except BadMessage as error:
+                self.counts.refused_requests += 1
+                self.told(f"a request is not answered: {error}")
+
+    def _change(self, plan: EdgePlan) -> None:
+        assert self._pipeline is not None
+        assert self._bucket is not None
+        if plan.revision <= self.plan.revision:
+            return
+        self.plan = plan.succeeds(self.plan)
+        self.store.keep_plan(self.plan)
+        self._pipeline.plan = self.plan
+        self._progress = looked_at_again(self._progress, self.plan)
+        self._bucket.changed(self.plan.capacity_kbps, self.plan.bucket, self.steady())
+
+    def _ask(self, message: bytes) -> None:
+        frame = framed(message)
+        if frame.kind != Kind.REQUEST:
+            raise BadMessage("it is no request")
+        request = decoded_request(frame, self.plan.schema)
+        if request.stream != self.plan.stream:
+            raise BadMessage("it is to another stream")
+        cycle = self._progress.cycle
+        if cycle is not None and tuple(request.keys.schema.names) != cycle.key:
+            raise BadMessage("it has not the key of the stream")
+        if any(id_ == request.id for id_, _ in self._answers):
+            return
+        if sum(len(part) for _, part in self._answers) < MOST_ANSWERS:
+            most = self.plan.bucket - self.transport.extra
+            found = parts(answered(request, self.store, self._progress), self.plan.revision, most)
+            self._answers.extend((request.id, part) for part in found)
