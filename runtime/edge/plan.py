@@ -130,8 +130,15 @@ class EdgePlan:
         for pct in (self.error_pct, *self.errors.values()):
             if not 0 <= pct <= 100:
                 raise BadPlan("an error is from 0 to 100 percent")
-        if not (self.retain_s > 0 and self.synopsis_bytes > 0 and self.linger_s > 0):
-            raise BadPlan("values are retained, and rows wait, for more than no time, and take more than no room")
+        if not (0 < self.retain_s < math.inf and 0 < self.linger_s < math.inf and self.synopsis_bytes > 0):
+            raise BadPlan("values are retained, and rows wait, for some time but not for ever, and take more than no room")
+        ranking = self.ranking
+        if not 0 < ranking.alpha <= 1 or not all(0 <= scale < math.inf for scale in ranking.scale.values()):
+            raise BadPlan("the weight of a value is above 0 and at most 1, and a scale is from 0")
+        if not isinstance(ranking.seed, str) and not math.isfinite(ranking.seed):
+            raise BadPlan("an average starts from a number")
+        if ranking.seed == "SMA" and (ranking.seed_rows or 0) < 1:
+            raise BadPlan("a simple average to start from is over at least one row")
         if not 0 <= self.revision < 1 << 32 or len(self.token) > 1_000:
             raise BadPlan("a revision is a small whole number, a token at most a thousand characters")
 

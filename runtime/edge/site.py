@@ -143,18 +143,16 @@ class Site:
             now = self.steady()
             if wait := self._backoff.wait_s(now):
                 return wait
-            waiting = None if self._turn and self._answers else self.store.waiting()
-            if waiting is not None:
-                message = waiting[1]
-            elif self._answers:
+            seq, message = (None if self._turn and self._answers else self.store.waiting()) or (0, b"")
+            if not message and self._answers:
                 message = self._answers[0][1]
-            elif now - self._spoke_s >= POLL_S:
+            if not message:
+                if now - self._spoke_s < POLL_S:
+                    return POLL_S - (now - self._spoke_s)
                 message = poll(self.plan.stream, self.plan.revision)
-            else:
-                return POLL_S - (now - self._spoke_s)
             if wait := self._bucket_wait(len(message) + self.transport.extra, now):
                 return wait
-            if not self._sent(message, now):
+            if not self._sent(seq, message, now):
                 return self._backoff.wait_s(self.steady())
 
     def _bucket_wait(self, size: int, now: float) -> float:
@@ -165,11 +163,13 @@ class Site:
             self._bucket.changed(self.plan.capacity_kbps, size, now)
         return 0.0 if self._bucket.take(size, now) else max(self._bucket.wait_s(size, now), 1e-6)
 
-    def _sent(self, message: bytes, now: float) -> bool:
+    def _sent(self, seq: int, message: bytes, now: float) -> bool:
         self._spoke_s = now
         kind = framed(message).kind
         try:
             reply = self.transport.send(message)
+            if reply.acknowledged < seq:
+                raise Unreachable("the central side does not say that it has a message")
         except Refused as error:
             if kind != Kind.ANSWER:
                 raise
@@ -185,7 +185,7 @@ class Site:
         self.counts.sent += len(message) + self.transport.extra
         self.counts.messages += 1
         if kind == Kind.ROWS:
-            self.store.acknowledged(reply.acknowledged)
+            self.store.acknowledged(seq)
             self._turn = True
         elif kind == Kind.ANSWER:
             self._answers.popleft()

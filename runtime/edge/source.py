@@ -70,7 +70,8 @@ class Source(Protocol):
 
 @dataclass(slots=True)
 class Files:
-    """A file, or the files of a folder, those that begin with a point or an underscore left out.
+    """A file, or the files of a folder, those that begin with a point or an underscore left out; where there is a later file,
+    nothing is added to one any more.
 
     ``header``: whether they are CSV whose first line names the columns. ``follow``: a line at the end that has no line
     break may go on; else it is one. A file that is shorter than what was read of it is a new one, and read from its start.
@@ -128,10 +129,21 @@ class Files:
         self._cutter = Cutter(self.block, skipping=self._position.skipping and offset > 0)
         if self.header:
             self._names, start = _header(file)
+            if not start:
+                return self._without_header(file)
             offset = max(offset, start)
         file.seek(offset)
         self._file, self._position = file, Position(name, offset, self._cutter.skipping)
         return True
+
+    def _without_header(self, file: IO[bytes]) -> bool:
+        """The first line of a file is not whole yet: it is looked at again, unless there is a later file."""
+        file.close()
+        later = self._next()
+        if later is None:
+            return False
+        self._position = Position(later)
+        return self._open()
 
     def _next(self) -> str | None:
         """The name of the next file; those that come later have to be named so that they sort after it."""
@@ -190,9 +202,11 @@ class Pipe:
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[str, ...], int]:
-    """The columns that the first line names, and where the next one starts."""
+    """The columns that the first line names, and where the next one starts, 0 where it is not whole."""
     file.seek(0)
     line = file.readline(LEAST_BLOCK)
+    if not line.endswith(b"\n"):
+        return (), 0
     return _names(line), len(line)
 
 

@@ -127,7 +127,16 @@ class Store:
         return replace(made, retained=retained, keys=keys, carried=carried)
 
     def commit(self, step: Step, horizon: int, most: int) -> None:
-        """Writes down all that a step made. ``horizon``: a time in ms, before which values may be forgotten; ``most``: bytes."""
+        """Writes down all that a step made. ``horizon``: a time in ms, before which values may be forgotten; ``most``: bytes.
+
+        BadStore where it cannot be written: then nothing of it is.
+        """
+        try:
+            self._arrays = self._committed(step, horizon, most)
+        except sqlite3.Error as error:
+            raise BadStore(f"the store cannot be written: {error}") from None
+
+    def _committed(self, step: Step, horizon: int, most: int) -> dict[str, bytes]:
         with self._transaction():
             for attribute, entries in step.entries.items():
                 self.segments.append(attribute, entries)
@@ -136,8 +145,9 @@ class Store:
             seq = step.progress.seq - len(step.messages)
             numbered = ((seq + i, message) for i, message in enumerate(step.messages, 1))
             self._database.executemany("INSERT INTO outbox VALUES (?, ?)", numbered)
-            self._put_progress(step.progress)
+            arrays = self._put_progress(step.progress)
             self.segments.forget(horizon, most)
+        return arrays
 
     def waiting(self) -> tuple[int, bytes] | None:
         """The first message that is not acknowledged, with its number."""
@@ -175,18 +185,19 @@ class Store:
         """Closes it."""
         self.close()
 
-    def _put_progress(self, progress: Progress) -> None:
+    def _put_progress(self, progress: Progress) -> dict[str, bytes]:
+        """Writes what changed; gives the arrays that are there after it."""
         self._put("progress", small_to_json(progress).encode())
         if progress.carried is not None:
             self._put("carried", bytes(progress.carried.serialize()))
         if progress.keys is None:
-            return
+            return self._arrays
         arrays = {name: _saved(array) for name, array in to_arrays(progress.retained, progress.keys).items()}
         changed = [(name, value) for name, value in arrays.items() if self._arrays.get(name) != value]
         self._database.executemany("INSERT OR REPLACE INTO arrays VALUES (?, ?)", changed)
         gone = [(name,) for name in self._arrays if name not in arrays]
         self._database.executemany("DELETE FROM arrays WHERE name = ?", gone)
-        self._arrays = arrays
+        return arrays
 
     def _widen(self, attribute: str, rule: Rule) -> None:
         self._database.execute(
@@ -216,7 +227,10 @@ class _Transaction:
         self.database.execute("BEGIN IMMEDIATE")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.database.execute("COMMIT" if kind is None else "ROLLBACK")
+        if kind is None:
+            self.database.execute("COMMIT")
+        elif self.database.in_transaction:
+            self.database.execute("ROLLBACK")
 
 
 def _saved(array: Any) -> bytes:

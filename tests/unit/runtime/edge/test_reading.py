@@ -132,6 +132,18 @@ def test_columns_of_csv_are_those_of_its_first_line(tmp_path: Path) -> None:
     assert [tuple(row.values()) for row in found] == [("a", 2.0, 1.0), ("b", None, 3.0), ("c", 5.0, 6.0)]
 
 
+def test_a_first_line_of_csv_that_is_not_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"y,k")
+    source = Files(tmp_path, header=True)
+    assert source.read().ended
+    (tmp_path / "a.csv").write_bytes(b"y,k,x\n1,a,2\n")
+    block = source.read()
+    assert (block.lines, block.header) == (b"1,a,2\n", ("y", "k", "x"))
+    (tmp_path / "b.csv").write_bytes(b"")
+    (tmp_path / "c.csv").write_bytes(b"k\nb\n")
+    assert read_all(source)[0] == b"b\n"
+
+
 @pytest.mark.parametrize("text", ["", "[]", '["a"]', '["a", -1, false]', '["a", "b", true]'])
 def test_no_position(text: str) -> None:
     with pytest.raises(ValueError, match="no position"):

@@ -18,6 +18,7 @@ from streamq.runtime.edge.frames import Kind
 from streamq.runtime.edge.offered import Offered
 from streamq.runtime.edge.plan import CycleRule, EdgePlan
 from streamq.runtime.edge.source import Files
+from streamq.runtime.edge.transport import Reply
 from streamq.stdlib.attributes.cycle import NoCycle
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.recovery.lookup import Status
@@ -215,6 +216,31 @@ def test_a_wire_that_breaks_loses_and_repeats_nothing(tmp_path: Path) -> None:
     assert harness.central.desks["weather"].repeated > 0
     assert harness.site.counts.failures > 0
     assert set(harness.told) == {"the wire is broken"}
+
+
+class Confused(Wire):
+    """Acknowledges other messages than those that came."""
+
+    by = 0
+
+    def send(self, message: bytes) -> Reply:
+        return Reply(Wire.send(self, message).acknowledged + self.by)
+
+
+@pytest.mark.parametrize("by", [-1, 1000])
+def test_only_what_was_sent_is_acknowledged(tmp_path: Path, by: int) -> None:
+    blocks = [(1000.0 + i, line("a", float(i)) + line("b", float(i))) for i in range(10)]
+    harness = Harness(tmp_path, small_plan(), blocks)
+    confused = Confused(harness.central, harness.clock)
+    confused.by = by
+    harness.site.transport = confused
+    for _ in range(60):
+        harness.clock.now += min(harness.site.turn(last=True), 0.5)
+    if by < 0:
+        assert set(harness.told) == {"the central side does not say that it has a message"}
+    confused.by = 0
+    harness.run()
+    assert [row["x"] for row in harness.rows()] == [float(i) for i in range(10) for _ in range(2)]
 
 
 @pytest.mark.parametrize("every", [1, 2, 3, 7])

@@ -100,7 +100,7 @@ def test_a_transaction_is_all_or_nothing(tmp_path: Path) -> None:
     before = store.progress()
     step = pipeline.after(before, rows_of([5.0, 6.0]), Position("f", 9), 2.0)
     broken = replace(step, messages=(*step.messages, None), progress=replace(step.progress, seq=step.progress.seq + 1))
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(BadStore, match="cannot be written"):
         store.commit(broken, 0, 1 << 30)
     store.close()
     again, pipeline = edge(tmp_path / "store")
