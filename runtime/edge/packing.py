@@ -9,28 +9,42 @@ import pyarrow as pa
 from streamq.dsl.records import dataclass, replace
 from streamq.runtime.edge.frames import BadMessage
 from streamq.runtime.edge.messages import Answer, Rows, encoded_answer, encoded_rows
-from streamq.runtime.edge.plan import EdgePlan
 
 FULL = 0.95
 """How full messages are made that rows are cut into: rows differ in size."""
 
 
+COLUMN_BYTES = 48
+"""What a message says of each of its columns; it goes where the column is shed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Overhead:
-    """Bytes of messages beside attributes, by the row."""
+    """Bytes of messages beside attributes, ``per_row``, and how many ``rows`` a message has.
+
+    What a message says of a column is counted as of that column: what is left is the same whatever is shed, or plans
+    would swing between two sizes.
+    """
 
     per_row: float
+    rows: float
 
     @classmethod
     def of(cls, sent: pa.RecordBatch, messages: Sequence[bytes], extra: int) -> Overhead:
         """As it was with some rows. ``extra``: bytes that the transport adds to each message."""
-        size = sum(map(len, messages)) + extra * len(messages)
-        return cls(max(size - sum(array.nbytes for array in sent.columns), 0) / max(sent.num_rows, 1))
+        count, rows = len(messages), max(sent.num_rows, 1)
+        size = sum(map(len, messages)) + (extra - COLUMN_BYTES * sent.num_columns) * count
+        return cls(max(size - sum(array.nbytes for array in sent.columns), 0) / rows, rows / max(count, 1))
 
     @classmethod
-    def guessed(cls, plan: EdgePlan, rows: int, extra: int) -> Overhead:
-        """Before there are any: of a message for each cycle, with two or three buffers for each column."""
-        return cls((160 + 64 * len(plan.columns) + extra) / max(rows, 1) + 1)
+    def guessed(cls, rows: int, extra: int) -> Overhead:
+        """Before there are any: of a message for each cycle."""
+        return cls((256 + extra) / max(rows, 1) + 1, max(rows, 1))
+
+    @property
+    def per_column(self) -> float:
+        """Bytes by the row that a column has beside its values."""
+        return COLUMN_BYTES / self.rows
 
 
 def packed(message: Rows, schema: pa.Schema, revision: int, most: int) -> tuple[tuple[bytes, ...], int]:

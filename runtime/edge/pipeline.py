@@ -86,9 +86,11 @@ class Pipeline:
         NoCycle where none is found in the training rows; ValueError for what retention cannot take.
         """
         rows, unkept = keepable(rows, progress.cycle.key if progress.cycle else self.plan.cycle.key, self._sent(progress))
-        size = sum(array.nbytes for array in rows.columns)
         if rows.num_rows:
-            self.offered = self.offered.after(now_s, rows.num_rows, size)
+            length = progress.cycle.length if progress.cycle else max(self.plan.cycle.length, 1)
+            overhead = self._overhead or Overhead.guessed(length, self.extra)
+            size = sum(array.nbytes for array in rows.columns) + overhead.per_column * rows.num_columns * rows.num_rows
+            self.offered = self.offered.after(now_s, rows.num_rows, round(size))
         before = progress
         if progress.cycle is None:
             progress, rows, lost = self._trained(progress, rows, all_of_it)
@@ -159,10 +161,11 @@ class Pipeline:
         assert cycle is not None
         first = rows.slice(0, cycle.length)
         ranked_by, keys = self._ranked_by(rows, first, cycle.key)
+        overhead = self._overhead or Overhead.guessed(cycle.length, self.extra)
         widths = {
-            name: Fraction(array.nbytes, max(rows.num_rows, 1)) for name, array in zip(rows.schema.names, rows.columns, strict=True)
+            name: array.nbytes / max(rows.num_rows, 1) + overhead.per_column
+            for name, array in zip(rows.schema.names, rows.columns, strict=True)
         }
-        overhead = self._overhead or Overhead.guessed(self.plan, cycle.length, self.extra)
         capacity = max(
             Fraction(self.plan.capacity_kbps) * Fraction(self.plan.utilisation)
             - Fraction(overhead.per_row * self.offered.rows_per_s * 8 / 1000),

@@ -11,6 +11,7 @@ import pytest
 from streamq.runtime.edge.central import Central
 from streamq.runtime.edge.columns import to_column
 from streamq.runtime.edge.messages import Answer, Rows
+from streamq.runtime.edge.packing import COLUMN_BYTES
 from streamq.runtime.edge.site import Site
 from streamq.stdlib.attributes.reevaluation import Schedule
 from streamq.stdlib.attributes.sizing import n_shed, n_shed_by_bytes
@@ -32,11 +33,12 @@ from tests.unit.runtime.edge.support import (
 )
 
 CYCLES, KBPS = 48, 60.0
-ROW_BYTES = 8 * 8 + 5 + 4
+COLUMN = COLUMN_BYTES / KEYS
+ROW_BYTES = 8 * 8 + 5 + 4 + COLUMN * len(COLUMNS)
 
 
 def weather_fed(clock: Clock, load: float) -> tuple[Fed, pa.RecordBatch]:
-    """A cycle at a time, so often that the attributes alone are ``load`` times the capacity."""
+    """A cycle at a time, so often that the attributes, with what is said of each, are ``load`` times the capacity."""
     rows = weather_rows(CYCLES)
     lines = lines_of(rows)
     period = KEYS * ROW_BYTES * 8 / 1000 / (KBPS * load)
@@ -94,10 +96,12 @@ def test_weather_over_a_narrow_uplink(tmp_path: Path, load: float, unit: str) ->
     if unit == "COUNT":
         wanted = n_shed(rate, KBPS - overhead, len(COLUMNS))
     else:
-        widths = dict.fromkeys(COLUMNS, 8) | {"location": 9}
+        widths = dict.fromkeys(COLUMNS, 8 + COLUMN) | {"location": 9 + COLUMN}
         wanted = n_shed_by_bytes(rate, KBPS - overhead, COLUMNS[1:], widths)
     assert len(last.plan.attrs) == wanted
     assert "barometer" in last.plan.attrs
+    # It does not swing: what messages take beside attributes is the same whatever is shed.
+    assert last.plan.plan_id < 12
 
     # All that was shed comes back, within its bound.
     ends = np.cumsum([m.rows.num_rows for m in messages])
