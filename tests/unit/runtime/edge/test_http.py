@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -37,14 +38,17 @@ def server(central: Central) -> Iterator[Server]:
 
 
 def talk(server: Server, data: bytes, wait_s: float = 5.0) -> bytes:
-    """All that comes back to some bytes."""
+    """All that comes back to some bytes, of which the other side may not have taken all before it closes."""
     host, port = server.server_address[:2]
+    found = b""
     with socket.create_connection((str(host), int(port)), timeout=wait_s) as connection:
-        connection.sendall(data)
-        connection.shutdown(socket.SHUT_WR)
-        found = b""
-        while more := connection.recv(65_536):
-            found += more
+        with suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(data)
+        with suppress(OSError):  # it is closed already
+            connection.shutdown(socket.SHUT_WR)
+        with suppress(ConnectionResetError):
+            while more := connection.recv(65_536):
+                found += more
     return found
 
 
