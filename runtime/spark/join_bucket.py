@@ -123,6 +123,8 @@ class JoinBucket:
             done = upto
         if adapting is not None and period is not None and any(ends):
             latest = max(int(side.times[-1]) for side in sides if len(side.times))
+            if period.since is None:
+                period = replace(period, since=min(int(side.times[0]) for side in sides if len(side.times)))
             kept, told = self._learned(bucket, replace(kept, period=period), adapting, latest)
             if told is not None:
                 yield telling(self.form, told, latest)
@@ -184,8 +186,7 @@ class JoinBucket:
         """What is known after a micro-batch whose latest row is of that time; at the end of a period, what is told of it."""
         period = kept.period
         assert period is not None
-        if period.since is None:
-            return replace(kept, period=replace(period, since=latest)), None
+        assert period.since is not None
         if latest - period.since < PERIOD_US:
             return kept, None
         adapting = adapting.informed(period.counters, period.came)

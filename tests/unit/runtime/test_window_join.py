@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from streamq.compiler.lowering.window_joins import SHARDS
 from streamq.dsl.records import dataclass
 from streamq.runtime.spark import join_bucket
 from streamq.runtime.spark.join_bucket import JoinBucket
@@ -367,3 +368,11 @@ def test_a_lag_between_the_streams_is_learned_and_told() -> None:
     # Rows of `a` look for those of `b` of twelve seconds before, in the seventh basic window of two seconds, or the sixth.
     assert {right["order"][0], right["order"][1]} == {6, 5} or right["order"][0] == 6
     assert last["frac_dir"][1] > last["frac_dir"][0]
+
+
+def test_a_first_micro_batch_that_is_longer_than_a_period_is_learned_from() -> None:
+    """As that of a run over files that wait: what it found is told, and the next one goes by it."""
+    buckets = Buckets(compiled(f"{OVERLAPPING} SHED JOIN BASIC WINDOW 2 SECONDS BY 50 PERCENT"))
+    buckets.feed(steady((4, 4), lambda n: [1], seconds=40, per_batch=40)[0], 0.5)
+    assert len(buckets.told) == SHARDS
+    assert all(sum(json.loads(told)["windows"][0]["found"]) > 0 for told in buckets.told)
