@@ -10,6 +10,7 @@ from streamq.runtime.edge.keying import found_keys
 from streamq.runtime.edge.messages import Answer, Request
 from streamq.runtime.edge.progress import Progress
 from streamq.runtime.edge.store import Store
+from streamq.stdlib.recovery.keys import UNKNOWN
 from streamq.stdlib.recovery.lookup import Status, recover
 from streamq.stdlib.recovery.synopsis import Series, Synopsis
 
@@ -17,7 +18,7 @@ from streamq.stdlib.recovery.synopsis import Series, Synopsis
 def answered(request: Request, store: Store, progress: Progress) -> Answer:
     """The values asked for; NOT_RETAINED of keys that never came, cycles that did not yet, and what is forgotten.
 
-    O(log stored) for each value and segment, with one segment in memory.
+    So is all that another store was asked for: its numbers of cycles mean something else. O(log stored) for each value and segment, with one segment in memory.
     """
     asked = len(request.cycle_no)
     type_ = store.segments.types[request.attribute]
@@ -25,7 +26,8 @@ def answered(request: Request, store: Store, progress: Progress) -> Answer:
     stored_in = np.zeros(asked, dtype=np.int64)
     error = np.full(asked, np.nan)
     values, place = [pa.nulls(1, type_)], np.zeros(asked, dtype=np.int64)
-    keys = np.full(asked, -1) if progress.keys is None else found_keys(progress.keys, request.keys.columns)
+    known = progress.keys if request.origin == store.origin else None
+    keys = np.full(asked, UNKNOWN) if known is None else found_keys(known, request.keys.columns)
     until = {request.stream: progress.retained.cycle_no}
     rule = store.rule(request.attribute)
     left = np.flatnonzero(keys >= 0)

@@ -6,7 +6,10 @@ requests with every reply, as many as fit, and answers each in parts that fit in
 
 from __future__ import annotations
 
+import re
 import secrets
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +25,13 @@ from streamq.runtime.edge.messages import (
     decoded_answer,
     decoded_request,
     encoded_request,
+    requested_origin,
 )
 from streamq.runtime.edge.transport import MOST_REPLY, MOST_REQUESTS
 from streamq.stdlib.recovery.columns import Ints
+
+_OURS = re.compile(r"\.?[0-9a-f]{16}(-[0-9]+)?\.(request|answered|answer)(\.[0-9]+)?")
+"""Files of requests and answers, and of those that a process did not end to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,38 +42,43 @@ class Asking:
     stream: str
     schema: pa.Schema
 
-    def ask(self, attribute: str, keys: pa.RecordBatch, cycle_no: Ints) -> bytes:
-        """Asks for values of an attribute, of keys in cycles, ``[asked]``: the columns of the key as messages name them.
+    def ask(self, origin: bytes, attribute: str, keys: pa.RecordBatch, cycle_no: Ints) -> bytes:
+        """Asks the edge with a store for values of an attribute, of keys in cycles, ``[asked]``.
 
-        Gives the number of the request. BadMessage for one that no edge would take; OSError.
+        ``origin``: of the messages that the cycles are of; ``keys``: the columns of the key as messages name them. Gives the number of the request. BadMessage for one that no edge would take; OSError.
         """
         id_ = secrets.token_bytes(8)
-        data = encoded_request(Request(id_, self.stream, attribute, keys, cycle_no), self.schema, 0)
+        data = encoded_request(Request(id_, origin, self.stream, attribute, keys, cycle_no), self.schema, 0)
         decoded_request(framed(data), self.schema)
         if len(data) > MOST_REPLY // 2:
             raise BadMessage("a request is too large: ask for fewer values at once")
         write_once(self.folder / f"{id_.hex()}.request", data)
         return id_
 
-    def open(self) -> tuple[bytes, ...]:
-        """Requests that are not answered yet, the first ones that fit into a reply."""
+    def open(self, origin: bytes) -> tuple[bytes, ...]:
+        """Requests to the edge with a store that are not answered yet, the first ones that fit into a reply."""
         found: list[bytes] = []
         size = 0
-        for path in sorted(self.folder.glob("*.request"), key=lambda p: (p.stat().st_mtime_ns, p.name)):
-            data = path.read_bytes()
+        for data in self._requests():
+            if requested_origin(framed(data)) != origin:
+                continue
             size += 2 * len(data)
             if len(found) == MOST_REQUESTS or (found and size > MOST_REPLY // 2):
                 break
             found.append(data)
         return tuple(found)
 
-    def answered(self, frame: Frame, message: bytes) -> None:
-        """Keeps a part of an answer; the request is done when all parts are there. BadMessage for what was never asked."""
+    def answered(self, frame: Frame, message: bytes) -> bytes | None:
+        """Keeps a part of an answer; the request is done when all parts are there. BadMessage for what was never asked.
+
+        Gives the origin of the request; None where it is not open any more.
+        """
         id_ = answered_id(frame)
         request = self.folder / f"{id_.hex()}.request"
-        if not request.exists():
-            return
-        asked = self._asked(request)
+        try:
+            asked = self._asked(request)
+        except FileNotFoundError:
+            return None
         type_ = self.schema.field(asked.attribute).type
         part = decoded_answer(frame, type_)
         if part.stream != self.stream or part.total != len(asked.cycle_no):
@@ -74,6 +86,7 @@ class Asking:
         write_once(self.folder / f"{id_.hex()}-{part.first:08d}.answer", message)
         if self._whole(id_, type_) is not None:
             request.rename(request.with_suffix(".answered"))
+        return asked.origin
 
     def answer(self, id_: bytes) -> Answer | None:
         """The answer to a request; None until all of it is there."""
@@ -85,6 +98,22 @@ class Asking:
         for path in self.folder.glob(f"{id_.hex()}*"):
             if path.suffix in (".request", ".answered", ".answer"):
                 path.unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Removes all requests and answers: those of an earlier run, which nobody waits for any more."""
+        for path in self.folder.iterdir():
+            if _OURS.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+    def _requests(self) -> Iterator[bytes]:
+        """All open requests, the first one first; those that are done meanwhile are left out."""
+        found = []
+        for path in self.folder.glob("*.request"):
+            with suppress(FileNotFoundError):
+                found.append((path.stat().st_mtime_ns, path.name, path))
+        for _, _, path in sorted(found):
+            with suppress(FileNotFoundError):
+                yield path.read_bytes()
 
     def _whole(self, id_: bytes, type_: pa.DataType) -> Answer | None:
         parts = sorted(self.folder.glob(f"{id_.hex()}-*.answer"))

@@ -8,6 +8,7 @@ Numbers of cycles are sent as what they are above the least of them, as narrow a
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -26,8 +27,9 @@ CYCLE = "cycle_no"
 MOST_ASKED = 1 << 16
 """Values that are asked for at once."""
 
-_ROWS = struct.Struct(">8sQ8sIQQB")
-_REQUEST = struct.Struct(">8s8s")
+_ROWS = struct.Struct(">8sQ8sIQQBd")
+_POLL = struct.Struct(">8sd")
+_REQUEST = struct.Struct(">8s8s8s")
 _ANSWER = struct.Struct(">8sII")
 _WIDTHS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _MOST_CYCLE = 1 << 40
@@ -40,7 +42,8 @@ class Rows:
     """Rows that are sent. ``origin``: eight bytes that tell the store of the edge from any other, ``seq``: from 1, without gaps.
 
     ``plan``: what is shed of them; ``key``: the columns of the cycle key; ``rows``: the other columns, in the order of
-    the stream; ``cycle_no``: ``[rows]``, the number of each row among those of its key.
+    the stream; ``cycle_no``: ``[rows]``, the number of each row among those of its key. ``offered_kbps``: how fast the stream
+    came at the source when they were read, before anything was shed.
     """
 
     stream: str
@@ -50,16 +53,27 @@ class Rows:
     key: tuple[str, ...]
     rows: pa.RecordBatch
     cycle_no: Ints
+    offered_kbps: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """A question for work. ``origin``: of the store of the edge; ``offered_kbps``: how fast its stream comes now."""
+
+    stream: str
+    origin: bytes
+    offered_kbps: float
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """Which values are asked for: of an attribute, in cycles, ``[asked]``, of keys, ``[asked]`` of each column of the key.
 
-    The columns of the key are in the order of the stream.
+    The columns of the key are in the order of the stream. ``origin``: the store that counted the cycles; no other has them.
     """
 
     id: bytes
+    origin: bytes
     stream: str
     attribute: str
     keys: pa.RecordBatch
@@ -94,13 +108,23 @@ class Answer:
 
 def stream_of(frame: Frame) -> str:
     """Of which stream a message says that it is. BadMessage where it says none."""
-    fixed = {Kind.ROWS: _ROWS.size, Kind.POLL: 0, Kind.REQUEST: _REQUEST.size, Kind.ANSWER: _ANSWER.size}
+    fixed = {Kind.ROWS: _ROWS.size, Kind.POLL: _POLL.size, Kind.REQUEST: _REQUEST.size, Kind.ANSWER: _ANSWER.size}
     return _name(frame.head, fixed[frame.kind])[0]
 
 
-def poll(stream: str, revision: int) -> bytes:
+def encoded_poll(message: Poll, revision: int) -> bytes:
     """A question for work."""
-    return Frame(Kind.POLL, revision, _named(stream)).encoded()
+    head = _POLL.pack(message.origin, message.offered_kbps) + _named(message.stream)
+    return Frame(Kind.POLL, revision, head).encoded()
+
+
+def decoded_poll(frame: Frame) -> Poll:
+    """What a question says of its edge. BadMessage for anything else."""
+    stream, rest = _name(frame.head, _POLL.size)
+    origin, offered = _POLL.unpack_from(frame.head)
+    if rest or len(frame.body):
+        raise BadMessage("a question for work has nothing more to say")
+    return Poll(stream, origin, _rate(offered))
 
 
 def encoded_rows(message: Rows, schema: pa.Schema, revision: int) -> bytes:
@@ -110,7 +134,7 @@ def encoded_rows(message: Rows, schema: pa.Schema, revision: int) -> bytes:
     narrow = np.min_scalar_type(int(above.max(initial=0)))
     head = _ROWS.pack(
         message.origin, message.seq, fingerprint(schema), message.plan.plan_id, message.plan.effective_from_cycle, base,
-        narrow.itemsize,
+        narrow.itemsize, message.offered_kbps,
     )
     masks = _mask(message.plan.attrs, schema) + _mask(message.key, schema)
     rows = pa.RecordBatch.from_arrays(
@@ -122,7 +146,7 @@ def encoded_rows(message: Rows, schema: pa.Schema, revision: int) -> bytes:
 def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
     """The rows of a message of a stream with this schema. BadMessage for anything else."""
     stream, rest = _name(frame.head, _ROWS.size)
-    origin, seq, told, plan_id, since, base, width = _ROWS.unpack_from(frame.head)
+    origin, seq, told, plan_id, since, base, width, offered = _ROWS.unpack_from(frame.head)
     if told != fingerprint(schema):
         raise BadMessage("the message is of a stream with other columns")
     if seq < 1 or since < 1 or width not in _WIDTHS or not 1 <= base <= _MOST_CYCLE:
@@ -143,12 +167,14 @@ def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
     if len(cycle_no) and int(cycle_no.max()) > _MOST_CYCLE:
         raise BadMessage("a row of the message has a cycle that cannot be")
     rows = pa.RecordBatch.from_arrays(found.columns[:-1], schema=pa.schema(sent))
-    return Rows(stream, origin, seq, ShedPlan(plan_id, since, shed), key, rows, cycle_no.astype(np.int64) + base)
+    plan = ShedPlan(plan_id, since, shed)
+    return Rows(stream, origin, seq, plan, key, rows, cycle_no.astype(np.int64) + base, _rate(offered))
 
 
 def encoded_request(request: Request, schema: pa.Schema, revision: int) -> bytes:
     """``schema``: of the stream. BadMessage for one that is too large."""
-    head = _REQUEST.pack(request.id, fingerprint(schema)) + _named(request.stream) + _named(request.attribute)
+    head = _REQUEST.pack(request.id, request.origin, fingerprint(schema))
+    head += _named(request.stream) + _named(request.attribute)
     head += _mask(request.keys.schema.names, schema)
     rows = pa.RecordBatch.from_arrays(
         [*request.keys.columns, pa.array(request.cycle_no, pa.int64())], [*request.keys.schema.names, CYCLE]
@@ -160,7 +186,7 @@ def decoded_request(frame: Frame, schema: pa.Schema) -> Request:
     """A request to the edge of a stream with this schema. BadMessage for anything else."""
     stream, rest = _name(frame.head, _REQUEST.size)
     attribute, rest = _name(rest, 0)
-    id_, told = _REQUEST.unpack_from(frame.head)
+    id_, origin, told = _REQUEST.unpack_from(frame.head)
     if told != fingerprint(schema) or len(rest) != _mask_bytes(schema):
         raise BadMessage("the request is of a stream with other columns")
     key = _names(rest, schema)
@@ -173,7 +199,13 @@ def decoded_request(frame: Frame, schema: pa.Schema) -> Request:
     if any(array.null_count for array in found.columns):
         raise BadMessage("a request names keys and cycles, without NULL")
     keys = pa.RecordBatch.from_arrays(found.columns[:-1], schema=pa.schema(fields))
-    return Request(id_, stream, attribute, keys, found.column(len(fields)).to_numpy())
+    return Request(id_, origin, stream, attribute, keys, found.column(len(fields)).to_numpy())
+
+
+def requested_origin(frame: Frame) -> bytes:
+    """To which store a message is a request. BadMessage where it is too short to say so."""
+    _name(frame.head, _REQUEST.size)
+    return bytes(_REQUEST.unpack_from(frame.head)[1])
 
 
 def encoded_answer(answer: Answer, revision: int) -> bytes:
@@ -213,6 +245,13 @@ def decoded_answer(frame: Frame, type_: pa.DataType) -> Answer:
 
 
 _ANSWERED = ["value", "status", "stored_in", "max_error_pct"]
+
+
+def _rate(kbps: float) -> float:
+    """A rate that was told."""
+    if not 0 <= kbps < math.inf:
+        raise BadMessage("the message has a rate that cannot be")
+    return kbps
 
 
 def _mask_bytes(schema: pa.Schema) -> int:

@@ -37,6 +37,21 @@ class Offered:
             since, came = came[0][0], came[1:]
         return Offered(since, came, self.blocked_s)
 
+    def kbps_at(self, now_s: float) -> float:
+        """Kbit/s as of now: what came lately over the time since, 0 where nothing came for ``SPAN_S``.
+
+        A silence that is not longer than usual between blocks is none.
+        """
+        if not self.came:
+            return 0.0
+        until = now_s - self.blocked_s
+        silent = until - self.came[-1][0]
+        if silent >= SPAN_S:
+            return 0.0
+        if silent <= (self.came[-1][0] - self.since) / len(self.came):
+            return self.kbps
+        return self.after(now_s, 0, 0).kbps
+
     @property
     def duration_s(self) -> float:
         """The time that rates are taken over."""

@@ -145,7 +145,10 @@ class Pipeline:
         batch = Batch(codes, {name: to_column(rows.column(name)) for name in shed}, cycle_no, at)
         retained, entries = retain(progress.retained, batch, rules)
         sent = rows.select([name for name in rows.schema.names if name not in shed])
-        message = Rows(self.plan.stream, self.origin, progress.seq + 1, decision.plan, cycle.key, sent, cycle_no)
+        message = Rows(
+            self.plan.stream, self.origin, progress.seq + 1, decision.plan, cycle.key, sent, cycle_no,
+            self.offered.kbps_at(now_s),
+        )
         most = self.plan.bucket - self.extra
         messages, too_wide = packed(message, self.plan.schema, self.plan.revision, most)
         self._overhead = Overhead.of(sent, messages, self.extra)

@@ -15,7 +15,7 @@ from streamq.runtime.edge.answering import answered
 from streamq.runtime.edge.backoff import Backoff
 from streamq.runtime.edge.bucket import Bucket
 from streamq.runtime.edge.frames import BadMessage, Kind, framed
-from streamq.runtime.edge.messages import decoded_request, poll
+from streamq.runtime.edge.messages import Poll, decoded_request, encoded_poll
 from streamq.runtime.edge.offered import Offered
 from streamq.runtime.edge.packing import parts
 from streamq.runtime.edge.parsing import parsed
@@ -149,11 +149,20 @@ class Site:
             if not message:
                 if now - self._spoke_s < POLL_S:
                     return POLL_S - (now - self._spoke_s)
-                message = poll(self.plan.stream, self.plan.revision)
+                message = encoded_poll(Poll(self.plan.stream, self.store.origin, self._offered_kbps()), self.plan.revision)
             if wait := self._bucket_wait(len(message) + self.transport.extra, now):
                 return wait
             if not self._sent(seq, message, now):
                 return self._backoff.wait_s(self.steady())
+
+    def _offered_kbps(self) -> float:
+        """How fast the stream comes now. While nothing is read nobody knows, and what was known is still so."""
+        assert self._pipeline is not None
+        now = self.clock()
+        offered = self._pipeline.offered
+        if self._blocked_s is not None:
+            offered = offered.blocked(now - self._blocked_s)
+        return offered.kbps_at(now)
 
     def _bucket_wait(self, size: int, now: float) -> float:
         """Takes what a message needs from the bucket, or says when that is there."""
@@ -227,7 +236,8 @@ class Site:
         if request.stream != self.plan.stream:
             raise BadMessage("it is to another stream")
         cycle = self._progress.cycle
-        if cycle is not None and tuple(request.keys.schema.names) != cycle.key:
+        ours = request.origin == self.store.origin
+        if ours and cycle is not None and tuple(request.keys.schema.names) != cycle.key:
             raise BadMessage("it has not the key of the stream")
         if any(id_ == request.id for id_, _ in self._answers):
             return

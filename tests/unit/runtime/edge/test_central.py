@@ -7,35 +7,40 @@ import pyarrow as pa
 import pytest
 
 from streamq.runtime.edge.asking import Asking
-from streamq.runtime.edge.central import Central, Full
+from streamq.runtime.edge.central import Central, Contact, Full
 from streamq.runtime.edge.folder_sender import FolderSender
 from streamq.runtime.edge.frames import BadMessage, framed
 from streamq.runtime.edge.messages import (
     Answer,
+    Poll,
     Request,
     Rows,
     decoded_request,
     decoded_rows,
     encoded_answer,
+    encoded_poll,
     encoded_request,
     encoded_rows,
-    poll,
 )
 from streamq.runtime.edge.packing import packed, parts
 from streamq.runtime.edge.plan import BadPlan, EdgePlan
 from streamq.runtime.edge.plan_file import from_json
 from streamq.runtime.edge.transport import Refused, Reply, Unreachable, reply_of, reply_text
 from streamq.stdlib.attributes.shed_plan import ShedPlan
-from tests.unit.runtime.edge.support import small_plan
+from tests.unit.runtime.edge.support import Clock, small_plan
 
 PLAN = small_plan()
 ORIGIN = b"12345678"
 
 
-def message(seq: int, origin: bytes = ORIGIN, plan: EdgePlan = PLAN) -> bytes:
+def message(seq: int, origin: bytes = ORIGIN, plan: EdgePlan = PLAN, offered: float = 0.0) -> bytes:
     rows = pa.record_batch({"k": ["a", "b"], "y": [1.0, float(seq)]})
-    made = Rows(plan.stream, origin, seq, ShedPlan(1, 1, ("x",)), ("k",), rows, np.array([seq, seq]))
+    made = Rows(plan.stream, origin, seq, ShedPlan(1, 1, ("x",)), ("k",), rows, np.array([seq, seq]), offered)
     return encoded_rows(made, plan.schema, plan.revision)
+
+
+def poll(stream: str, origin: bytes = ORIGIN, offered: float = 0.0, revision: int = 1) -> bytes:
+    return encoded_poll(Poll(stream, origin, offered), revision)
 
 
 def central_of(folder: Path, plan: EdgePlan = PLAN) -> Central:
@@ -113,14 +118,14 @@ def test_too_many_messages_wait(tmp_path: Path) -> None:
 def test_streams_that_nobody_asked_for(tmp_path: Path) -> None:
     central = central_of(tmp_path)
     other = small_plan(stream="other")
-    for bad in (message(1, plan=other), poll("../../etc", 1), poll("x" * 200, 1)):
+    for bad in (message(1, plan=other), poll("../../etc"), poll("x" * 200)):
         with pytest.raises(BadMessage, match="nobody asked for"):
             central.handle(bad)
     assert list(tmp_path.rglob("*.rows")) == []
 
 
 def test_edges_do_not_ask(tmp_path: Path) -> None:
-    request = Request(ORIGIN, "weather", "x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    request = Request(b"abcdefgh", ORIGIN, "weather", "x", pa.record_batch({"k": ["a"]}), np.array([1]))
     with pytest.raises(BadMessage, match="do not ask"):
         central_of(tmp_path).handle(encoded_request(request, PLAN.schema, 1))
 
@@ -137,7 +142,7 @@ def test_a_later_plan_goes_with_the_reply(tmp_path: Path) -> None:
     assert reply.plan is not None
     assert "token" not in reply.plan
     assert from_json(reply.plan).capacity_kbps == 5.0
-    assert central.handle(poll("weather", 2)).plan is None
+    assert central.handle(poll("weather", revision=2)).plan is None
 
 
 def answer_to(data: bytes, values: list[float | None]) -> Answer:
@@ -152,7 +157,7 @@ def answer_to(data: bytes, values: list[float | None]) -> Answer:
 def test_requests_are_open_until_all_of_the_answer_came(tmp_path: Path) -> None:
     central = central_of(tmp_path)
     asking = central.desks["weather"].asking
-    id_ = asking.ask("x", pa.record_batch({"k": ["a"] * 40}), np.arange(1, 41))
+    id_ = asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"] * 40}), np.arange(1, 41))
     (request,) = central.handle(message(1)).requests
     again = central_of(tmp_path)
     assert again.handle(message(2)).requests == (request,)
@@ -161,7 +166,7 @@ def test_requests_are_open_until_all_of_the_answer_came(tmp_path: Path) -> None:
     for part in reversed(some):
         assert asking.answer(id_) is None
         again.handle(part)
-    assert again.handle(poll("weather", 1)).requests == ()
+    assert again.handle(poll("weather")).requests == ()
     found = asking.answer(id_)
     assert found is not None
     assert found.values.to_pylist() == [float(i) for i in range(40)]
@@ -174,25 +179,76 @@ def test_requests_are_open_until_all_of_the_answer_came(tmp_path: Path) -> None:
 
 def test_answers_that_do_not_fit_their_request(tmp_path: Path) -> None:
     central = central_of(tmp_path)
-    central.desks["weather"].asking.ask("x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    central.desks["weather"].asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"]}), np.array([1]))
     (request,) = central.handle(message(1)).requests
     with pytest.raises(BadMessage, match="another request"):
         central.handle(encoded_answer(answer_to(request, [1.0, 2.0]), 1))
+
+
+def test_edges_are_asked_for_what_they_counted(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    asking = central.desks["weather"].asking
+    for origin in (b"aaaaaaaa", b"bbbbbbbb", b"aaaaaaaa"):
+        asking.ask(origin, "x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    for origin, count in ((b"aaaaaaaa", 2), (b"bbbbbbbb", 1), (ORIGIN, 0)):
+        for found in (central.handle(message(1, origin)).requests, central.handle(poll("weather", origin)).requests):
+            assert {decoded_request(framed(r), PLAN.schema).origin for r in found} <= {origin}
+            assert len(found) == count
+    # The reply to an answer has what else its edge is asked for.
+    first, second = asking.open(b"aaaaaaaa")
+    assert central.handle(encoded_answer(answer_to(first, [1.0]), 1)).requests == (second,)
+
+
+def test_requests_of_an_earlier_run_are_cleared(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    asking = central.desks["weather"].asking
+    done = asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    (request,) = central.handle(message(1)).requests
+    central.handle(encoded_answer(answer_to(request, [1.0]), 1))
+    asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    (tmp_path / "weather" / f".{done.hex()}.request.77").write_bytes(b"not all of")
+    asking.clear()
+    assert [path.suffix for path in (tmp_path / "weather").iterdir()] == [".rows"]
+    assert asking.answer(done) is None
+    assert central.handle(poll("weather")).requests == ()
+
+
+def test_when_an_edge_was_heard_of_last(tmp_path: Path) -> None:
+    clock = Clock(10.0)
+    central = Central.of(tmp_path, {"weather": PLAN}, clock)
+    desk = central.desks["weather"]
+    assert desk.contact is None
+    central.handle(message(1, offered=7.5))
+    assert desk.contact == Contact(ORIGIN, 10.0, 1, 7.5)
+    desk.asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    clock.now = 11.0
+    (request,) = central.handle(poll("weather", offered=3.0, revision=2)).requests
+    assert desk.contact == Contact(ORIGIN, 11.0, 2, 3.0)
+    clock.now = 12.0
+    central.handle(encoded_answer(answer_to(request, [1.0]), 3))
+    assert desk.contact == Contact(ORIGIN, 12.0, 3, 3.0)
+    clock.now = 13.0
+    for bad in (message(2, plan=small_plan(columns={"k": "string", "x": "float", "y": "double"})), poll("weather")[:-1]):
+        with pytest.raises(BadMessage):
+            central.handle(bad)
+    assert desk.contact.at_s == 12.0
+    central.handle(poll("weather", b"abcdefgh"))
+    assert desk.contact == Contact(b"abcdefgh", 13.0, 1, 0.0)
 
 
 def test_requests_that_no_edge_would_take(tmp_path: Path) -> None:
     asking = Asking(tmp_path, "weather", PLAN.schema)
     for attribute, keys, cycles in (("k", ["a"], [1]), ("z", ["a"], [1]), ("x", ["a"] * 70_000, range(70_000)), ("x", [None], [1])):
         with pytest.raises((BadMessage, ValueError)):
-            asking.ask(attribute, pa.record_batch({"k": pa.array(keys, pa.string())}), np.array(list(cycles)))
-    assert asking.open() == ()
+            asking.ask(ORIGIN, attribute, pa.record_batch({"k": pa.array(keys, pa.string())}), np.array(list(cycles)))
+    assert asking.open(ORIGIN) == ()
 
 
 def test_only_so_many_requests_come_at_once(tmp_path: Path) -> None:
     central = central_of(tmp_path)
     for _ in range(20):
-        central.desks["weather"].asking.ask("x", pa.record_batch({"k": ["a"]}), np.array([1]))
-    assert len(central.handle(poll("weather", 1)).requests) == 16
+        central.desks["weather"].asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    assert len(central.handle(poll("weather")).requests) == 16
 
 
 @pytest.mark.parametrize("reply", [Reply(), Reply(7, (b"\0\xff", b""), {"a": [1]})])

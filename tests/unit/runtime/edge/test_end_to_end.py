@@ -55,8 +55,8 @@ def asked_for_all(site: Site, clock: Clock, central: Central, messages: list[Row
     for name in {name for message in messages for name in message.plan.attrs}:
         of = [message for message in messages if name in message.plan.attrs]
         keys = pa.concat_batches([message.rows.select(list(message.key)) for message in of])
-        asked[name] = asking.ask(name, keys, np.concatenate([message.cycle_no for message in of]))
-    run(site, clock, lambda: not asking.open() and site.done)
+        asked[name] = asking.ask(site.store.origin, name, keys, np.concatenate([message.cycle_no for message in of]))
+    run(site, clock, lambda: not asking.open(site.store.origin) and site.done)
     answers = {name: asking.answer(id_) for name, id_ in asked.items()}
     assert all(answer is not None for answer in answers.values())
     return answers

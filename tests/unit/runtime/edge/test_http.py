@@ -15,7 +15,7 @@ import pytest
 from streamq.runtime.edge.central import Central
 from streamq.runtime.edge.frames import MOST_MESSAGE, framed
 from streamq.runtime.edge.http_sender import HttpSender
-from streamq.runtime.edge.messages import encoded_answer, poll
+from streamq.runtime.edge.messages import Poll, encoded_answer, encoded_poll
 from streamq.runtime.edge.server import PATH, Server
 from streamq.runtime.edge.transport import Refused, Unreachable
 from tests.unit.runtime.edge.support import Clock, Fed, run, site_of, small_plan
@@ -62,8 +62,8 @@ def test_messages_requests_and_answers(server: Server, central: Central) -> None
     assert sender.send(message(1)).acknowledged == 1
     assert sender.send(message(1)).acknowledged == 1
     asking = central.desks["weather"].asking
-    id_ = asking.ask("x", pa.record_batch({"k": ["a", "b"]}), np.array([1, 1]))
-    (request,) = sender.send(poll("weather", 1)).requests
+    id_ = asking.ask(b"12345678", "x", pa.record_batch({"k": ["a", "b"]}), np.array([1, 1]))
+    (request,) = sender.send(encoded_poll(Poll("weather", b"12345678", 0.0), 1)).requests
     sender.send(encoded_answer(answer_to(request, [1.0, None]), 1))
     found = asking.answer(id_)
     assert found is not None

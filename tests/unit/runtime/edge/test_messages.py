@@ -20,15 +20,17 @@ from streamq.runtime.edge.frames import (
 )
 from streamq.runtime.edge.messages import (
     Answer,
+    Poll,
     Request,
     Rows,
     decoded_answer,
+    decoded_poll,
     decoded_request,
     decoded_rows,
     encoded_answer,
+    encoded_poll,
     encoded_request,
     encoded_rows,
-    poll,
     stream_of,
 )
 from streamq.stdlib.attributes.shed_plan import ShedPlan
@@ -41,7 +43,7 @@ def rows_message(**changes: Any) -> Rows:
     rows = pa.record_batch({"k": ["a", "b", "a"], "n": pa.array([1, None, 3]), "y": [0.5, float("nan"), None]})
     given: dict[str, Any] = {
         "stream": "s", "origin": ORIGIN, "seq": 7, "plan": ShedPlan(3, 2, ("x",)), "key": ("k",), "rows": rows,
-        "cycle_no": np.array([5, 5, 6]),
+        "cycle_no": np.array([5, 5, 6]), "offered_kbps": 98.6,
     }
     return Rows(**(given | changes))
 
@@ -56,7 +58,7 @@ def test_rows_there_and_back() -> None:
     expected = rows_message()
     assert str(found.rows.to_pylist()) == str(expected.rows.to_pylist())
     assert found.cycle_no.tolist() == [5, 5, 6]
-    assert (found.plan, found.key, found.origin, found.seq) == (expected.plan, ("k",), ORIGIN, 7)
+    assert (found.plan, found.key, found.origin, found.seq, found.offered_kbps) == (expected.plan, ("k",), ORIGIN, 7, 98.6)
 
 
 def test_null_is_told_from_what_is_shed() -> None:
@@ -79,9 +81,10 @@ def test_no_rows_are_rows() -> None:
 
 
 def test_a_request_and_its_answer_there_and_back() -> None:
-    request = Request(b"12345678", "s", "x", pa.record_batch({"k": ["a", "b"]}), np.array([1, 2]))
+    request = Request(b"12345678", ORIGIN, "s", "x", pa.record_batch({"k": ["a", "b"]}), np.array([1, 2]))
     found = decoded_request(framed(encoded_request(request, SCHEMA, 0)), SCHEMA)
-    assert (found.id, found.stream, found.attribute, found.cycle_no.tolist()) == (b"12345678", "s", "x", [1, 2])
+    assert (found.id, found.origin, found.stream, found.attribute) == (b"12345678", ORIGIN, "s", "x")
+    assert found.cycle_no.tolist() == [1, 2]
     assert found.keys.equals(request.keys)
     answer = Answer(
         b"12345678", "s", 0, 2, pa.array([1.5, None]), np.array([0, 3]), np.array([1, 0]), np.array([0.0, np.nan])
@@ -89,7 +92,22 @@ def test_a_request_and_its_answer_there_and_back() -> None:
     back = decoded_answer(framed(encoded_answer(answer, 1)), pa.float64())
     assert back.values.to_pylist() == [1.5, None]
     assert back.status.tolist() == [0, 3]
-    assert framed(poll("s", 2)).kind == Kind.POLL
+
+
+def test_a_poll_there_and_back() -> None:
+    frame = framed(encoded_poll(Poll("s", ORIGIN, 12.5), 2))
+    assert (frame.kind, frame.revision, stream_of(frame)) == (Kind.POLL, 2, "s")
+    assert decoded_poll(frame) == Poll("s", ORIGIN, 12.5)
+    with pytest.raises(BadMessage, match="nothing more"):
+        decoded_poll(Frame(Kind.POLL, 1, frame.head + b"x"))
+
+
+@pytest.mark.parametrize("rate", [-1.0, float("nan"), float("inf"), -float("inf")])
+def test_rates_that_cannot_be_are_refused(rate: float) -> None:
+    with pytest.raises(BadMessage, match="a rate that cannot be"):
+        decoded_poll(framed(encoded_poll(Poll("s", ORIGIN, rate), 1)))
+    with pytest.raises(BadMessage, match="a rate that cannot be"):
+        decoded_rows(framed(encoded_rows(rows_message(offered_kbps=rate), SCHEMA, 1)), SCHEMA)
 
 
 def with_prefix(**changes: Any) -> bytes:
@@ -188,7 +206,7 @@ def test_any_bytes_as_a_body(body: bytes) -> None:
 def test_any_bytes_as_a_head(head: bytes, kind: Kind) -> None:
     frame = framed(Frame(kind, 1, head, framed(MESSAGE).body).encoded())
     for decode in (
-        stream_of, lambda f: decoded_rows(f, SCHEMA), lambda f: decoded_request(f, SCHEMA),
+        stream_of, decoded_poll, lambda f: decoded_rows(f, SCHEMA), lambda f: decoded_request(f, SCHEMA),
         lambda f: decoded_answer(f, pa.float64()),
     ):
         try:

@@ -15,8 +15,9 @@ from streamq.runtime.edge.backoff import MOST_S, Backoff
 from streamq.runtime.edge.central import Central
 from streamq.runtime.edge.columns import to_column
 from streamq.runtime.edge.frames import Kind
-from streamq.runtime.edge.offered import Offered
+from streamq.runtime.edge.offered import SPAN_S, Offered
 from streamq.runtime.edge.plan import CycleRule, EdgePlan
+from streamq.runtime.edge.site import POLL_S
 from streamq.runtime.edge.source import Files
 from streamq.runtime.edge.transport import Reply
 from streamq.stdlib.attributes.cycle import NoCycle
@@ -63,14 +64,14 @@ class Harness:
 
     def rows(self) -> list[dict[str, Any]]:
         return [
-            row | {"cycle": int(c), "seq": m.seq, "shed": m.plan.attrs}
+            row | {"cycle": int(c), "seq": m.seq, "shed": m.plan.attrs, "offered": m.offered_kbps}
             for m in received(self.central) for row, c in zip(m.rows.to_pylist(), m.cycle_no, strict=True)
         ]
 
     def recovered(self, attribute: str, keys: list[str], cycles: list[int]) -> tuple[list[Any], list[int]]:
         asking = self.central.desks["weather"].asking
         key = self.site.progress.cycle.key[0]
-        id_ = asking.ask(attribute, pa.record_batch({key: keys}), np.array(cycles))
+        id_ = asking.ask(self.site.store.origin, attribute, pa.record_batch({key: keys}), np.array(cycles))
         self.run(lambda: asking.answer(id_) is not None)
         answer = asking.answer(id_)
         return answer.values.to_pylist(), answer.status.tolist()
@@ -160,7 +161,7 @@ def test_a_key_of_two_columns(tmp_path: Path) -> None:
     asking = harness.central.desks["weather"].asking
     rows = harness.rows()
     keys = pa.record_batch({"k": [row["k"] for row in rows], "n": pa.array([row["n"] for row in rows], pa.int32())})
-    id_ = asking.ask("x", keys, np.array([row["cycle"] for row in rows]))
+    id_ = asking.ask(harness.site.store.origin, "x", keys, np.array([row["cycle"] for row in rows]))
     harness.run(lambda: asking.answer(id_) is not None)
     for value, row in zip(asking.answer(id_).values.to_pylist(), given, strict=True):
         assert abs(value - row[2]) <= 0.1 * row[2]
@@ -296,8 +297,8 @@ def test_requests_that_are_wrong_are_told_of(tmp_path: Path) -> None:
     plan = small_plan(**NARROW)
     harness = Harness(tmp_path, plan, [(1000.0 + i, line("a", 1.0) + line("b", 1.0)) for i in range(3)])
     other = Central.of(tmp_path / "other", {"weather": small_plan()}).desks["weather"].asking
-    other.ask("x", pa.record_batch({"y": [1.0]}), np.array([1]))
-    (bad,) = other.open()
+    other.ask(harness.site.store.origin, "x", pa.record_batch({"y": [1.0]}), np.array([1]))
+    (bad,) = other.open(harness.site.store.origin)
     (tmp_path / "central" / "weather" / f"{'00' * 8}.request").write_bytes(bad)
     harness.run(lambda: harness.site.ended)
     assert harness.site.counts.refused_requests > 0
@@ -409,3 +410,54 @@ def test_offered_rates() -> None:
     assert Offered(5.0).after(5.0, 10, 1000).kbps == pytest.approx(8.0)
 
 
+def test_offered_now_is_nothing_soon_after_the_last_row() -> None:
+    offered = Offered(0.0)
+    assert offered.kbps_at(3.0) == 0.0
+    for second in range(1, 11):
+        offered = offered.after(float(second), 100, 1000)
+    # Until the next block is late it comes as it came.
+    assert offered.kbps_at(10.9) == pytest.approx(8.0)
+    rates = [offered.kbps_at(10.0 + i / 10) for i in range(10, 41)]
+    assert rates == sorted(rates, reverse=True)
+    assert 0 < rates[15] < 4
+    assert rates[-1] == 0.0
+    # A silence in which nothing was read is none.
+    assert offered.blocked(50.0).kbps_at(60.5) == pytest.approx(8.0)
+    # A clock that is put back.
+    assert offered.kbps_at(2.0) == pytest.approx(8.0)
+
+
+def test_the_central_side_knows_what_is_offered(tmp_path: Path) -> None:
+    blocks = [(1000.0 + i / 2, b"".join(line(k, float(i)) for k in "ab" * 10)) for i in range(1, 41)]
+    harness = Harness(tmp_path, small_plan(capacity_kbps=200.0), blocks)
+    desk = harness.central.desks["weather"]
+    harness.run()
+    assert desk.contact.origin == harness.site.store.origin
+    assert desk.contact.offered_kbps == pytest.approx(harness.site._pipeline.offered.kbps)
+    assert desk.contact.offered_kbps > 5
+    assert harness.rows()[-1]["offered"] == desk.contact.offered_kbps
+    last = harness.clock.now
+    harness.run(lambda: desk.contact.offered_kbps == 0.0)
+    assert harness.clock.now - last <= SPAN_S + POLL_S + 0.5
+
+
+def test_while_nothing_is_read_the_stream_is_not_silent(tmp_path: Path) -> None:
+    blocks = [(1000.0 + i / 2, b"".join(line(k, float(i)) for k in "ab" * 200)) for i in range(1, 9)]
+    harness = Harness(tmp_path, small_plan(capacity_kbps=0.5, protected=frozenset({"x"})), blocks)
+    harness.run(lambda: harness.site._blocked_s is not None)
+    before = harness.site._offered_kbps()
+    assert before > 10
+    harness.clock.now += 100.0
+    assert harness.site._offered_kbps() == pytest.approx(before)
+
+
+def test_another_store_has_other_cycles(tmp_path: Path) -> None:
+    harness = Harness(tmp_path, small_plan(**NARROW), [(1000.0, line("a", 1.0) + line("b", 2.0))])
+    harness.run()
+    assert harness.recovered("x", ["a"], [1])[1] == [Status.EXACT]
+    asking = harness.central.desks["weather"].asking
+    id_ = asking.ask(b"another!", "x", pa.record_batch({"k": ["a", "b"]}), np.array([1, 1]))
+    (request,) = asking.open(b"another!")
+    harness.site._do(Reply(0, (request,)))
+    harness.run(lambda: asking.answer(id_) is not None)
+    assert asking.answer(id_).status.tolist() == [Status.NOT_RETAINED] * 2

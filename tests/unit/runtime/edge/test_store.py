@@ -50,7 +50,7 @@ def committed(store: Store, pipeline: Pipeline, rows: pa.RecordBatch, at: float,
 
 
 def asked(store: Store, attribute: str, keys: list[str], cycles: list[int]) -> Answer:
-    request = Request(b"12345678", "weather", attribute, pa.record_batch({"k": keys}), np.array(cycles))
+    request = Request(b"12345678", store.origin, "weather", attribute, pa.record_batch({"k": keys}), np.array(cycles))
     return answered(request, store, store.progress())
 
 
