@@ -45,7 +45,8 @@ class Asking:
     def ask(self, origin: bytes, attribute: str, keys: pa.RecordBatch, cycle_no: Ints) -> bytes:
         """Asks the edge with a store for values of an attribute, of keys in cycles, ``[asked]``.
 
-        ``origin``: of the messages that the cycles are of; ``keys``: the columns of the key as messages name them. Gives the number of the request. BadMessage for one that no edge would take; OSError.
+        ``origin``: of the messages that the cycles are of; ``keys``: the columns of the key as messages name them. Any order
+        will do; the answer takes the least where rows are by key and cycle. Gives the number of the request. BadMessage for one that no edge would take; OSError.
         """
         id_ = secrets.token_bytes(8)
         data = encoded_request(Request(id_, origin, self.stream, attribute, keys, cycle_no), self.schema, 0)
@@ -79,19 +80,16 @@ class Asking:
             asked = self._asked(request)
         except FileNotFoundError:
             return None
-        type_ = self.schema.field(asked.attribute).type
-        part = decoded_answer(frame, type_)
-        if part.stream != self.stream or part.total != len(asked.cycle_no):
-            raise BadMessage("the answer is to another request")
+        part = decoded_answer(frame, asked, self.schema.field(asked.attribute).type)
         write_once(self.folder / f"{id_.hex()}-{part.first:08d}.answer", message)
-        if self._whole(id_, type_) is not None:
+        if self._whole(asked) is not None:
             request.rename(request.with_suffix(".answered"))
         return asked.origin
 
     def answer(self, id_: bytes) -> Answer | None:
         """The answer to a request; None until all of it is there."""
         done = self.folder / f"{id_.hex()}.answered"
-        return self._whole(id_, self.schema.field(self._asked(done).attribute).type) if done.exists() else None
+        return self._whole(self._asked(done)) if done.exists() else None
 
     def done(self, id_: bytes) -> None:
         """A request is not needed any more."""
@@ -115,9 +113,10 @@ class Asking:
             with suppress(FileNotFoundError):
                 yield path.read_bytes()
 
-    def _whole(self, id_: bytes, type_: pa.DataType) -> Answer | None:
-        parts = sorted(self.folder.glob(f"{id_.hex()}-*.answer"))
-        found = [decoded_answer(framed(path.read_bytes()), type_) for path in parts]
+    def _whole(self, asked: Request) -> Answer | None:
+        type_ = self.schema.field(asked.attribute).type
+        parts = sorted(self.folder.glob(f"{asked.id.hex()}-*.answer"))
+        found = [decoded_answer(framed(path.read_bytes()), asked, type_) for path in parts]
         at = 0
         used = []
         for part in found:
@@ -130,7 +129,7 @@ class Asking:
             np.concatenate([getattr(part, name) for part in used]) for name in ("status", "stored_in", "max_error_pct")
         )
         values = pa.concat_arrays([part.values for part in used])
-        return Answer(id_, self.stream, 0, at, values, status, stored_in, error)
+        return Answer(asked.id, self.stream, 0, at, values, status, stored_in, error)
 
     def _asked(self, path: Path) -> Request:
         return decoded_request(framed(path.read_bytes()), self.schema)

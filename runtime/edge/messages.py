@@ -3,7 +3,8 @@
 Every message of rows says which columns are shed (a mask, in the order of the stream, with the number of the plan), so
 that a column that is left out is told from NULL, and which columns the cycle key has. Each row has the number of its key's
 cycle: rows of a key are counted at the source, so a row that is missing, late or there twice changes nothing for others.
-Numbers of cycles are sent as what they are above the least of them, as narrow as that goes.
+Numbers of cycles are sent as what they are above the least of them, as narrow as that goes. An answer takes less than the
+values would have: see ``pieces``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pyarrow as pa
 from streamq.dsl.records import dataclass
 from streamq.runtime.edge.columns import fingerprint
 from streamq.runtime.edge.frames import BadMessage, Frame, Kind, batch_of, body_of
+from streamq.runtime.edge.pieces import WIDTHS, cut, pieces_of
 from streamq.stdlib.attributes.shed_plan import ShedPlan, shed_by
 from streamq.stdlib.recovery.columns import Ints
 from streamq.stdlib.recovery.lookup import Status
@@ -30,8 +32,7 @@ MOST_ASKED = 1 << 16
 _ROWS = struct.Struct(">8sQ8sIQQBd")
 _POLL = struct.Struct(">8sd")
 _REQUEST = struct.Struct(">8s8s8s")
-_ANSWER = struct.Struct(">8sII")
-_WIDTHS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_ANSWER = struct.Struct(">8sIIIBd")
 _MOST_CYCLE = 1 << 40
 
 ORIGIN_BYTES = 8
@@ -69,7 +70,8 @@ class Poll:
 class Request:
     """Which values are asked for: of an attribute, in cycles, ``[asked]``, of keys, ``[asked]`` of each column of the key.
 
-    The columns of the key are in the order of the stream. ``origin``: the store that counted the cycles; no other has them.
+    The columns of the key are in the order of the stream; rows in any order, of which that by key and cycle has the
+    smallest answer. ``origin``: the store that counted the cycles; no other has them.
     """
 
     id: bytes
@@ -149,7 +151,7 @@ def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
     origin, seq, told, plan_id, since, base, width, offered = _ROWS.unpack_from(frame.head)
     if told != fingerprint(schema):
         raise BadMessage("the message is of a stream with other columns")
-    if seq < 1 or since < 1 or width not in _WIDTHS or not 1 <= base <= _MOST_CYCLE:
+    if seq < 1 or since < 1 or width not in WIDTHS or not 1 <= base <= _MOST_CYCLE:
         raise BadMessage("the message has a number that cannot be")
     size = _mask_bytes(schema)
     if len(rest) != 2 * size:
@@ -158,7 +160,7 @@ def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
     if not key or set(shed) & set(key):
         raise BadMessage("the message sheds its key, or has none")
     sent = [field for field in schema if field.name not in shed]
-    width_type = pa.from_numpy_dtype(_WIDTHS[width])
+    width_type = pa.from_numpy_dtype(WIDTHS[width])
     found = batch_of(frame.body, pa.schema([*sent, (CYCLE, width_type)]))
     above = found.column(len(sent))
     if above.null_count:
@@ -208,17 +210,14 @@ def requested_origin(frame: Frame) -> bytes:
     return bytes(_REQUEST.unpack_from(frame.head)[1])
 
 
-def encoded_answer(answer: Answer, revision: int) -> bytes:
-    """BadMessage for one that is too large."""
-    head = _ANSWER.pack(answer.id, answer.first, answer.total) + _named(answer.stream)
-    rows = pa.RecordBatch.from_arrays(
-        [
-            answer.values, pa.array(answer.status, pa.int8()), pa.array(answer.stored_in, pa.int64()),
-            pa.array(answer.max_error_pct, pa.float64()),
-        ],
-        _ANSWERED,
-    )
-    return Frame(Kind.ANSWER, revision, head, body_of(rows)).encoded()
+def encoded_answer(answer: Answer, asked: Request, revision: int) -> bytes:
+    """An answer to what was asked, which has to be known to read it. BadMessage for one that is too large."""
+    count = len(answer.status)
+    at = slice(answer.first, answer.first + count)
+    found = cut(asked.keys.slice(answer.first, count), asked.cycle_no[at], answer.values, answer.status, answer.stored_in)
+    bound = float(answer.max_error_pct[answer.status == Status.APPROXIMATE].max(initial=0.0))
+    head = _ANSWER.pack(answer.id, answer.first, answer.total, count, found.age_bytes, bound)
+    return Frame(Kind.ANSWER, revision, head + _named(answer.stream), found.body()).encoded()
 
 
 def answered_id(frame: Frame) -> bytes:
@@ -227,24 +226,20 @@ def answered_id(frame: Frame) -> bytes:
     return bytes(_ANSWER.unpack_from(frame.head)[0])
 
 
-def decoded_answer(frame: Frame, type_: pa.DataType) -> Answer:
-    """An answer with values of this type. BadMessage for anything else."""
+def decoded_answer(frame: Frame, asked: Request, type_: pa.DataType) -> Answer:
+    """An answer to what was asked, with values of this type. BadMessage for anything else."""
     stream, rest = _name(frame.head, _ANSWER.size)
-    id_, first, total = _ANSWER.unpack_from(frame.head)
-    types = (type_, pa.int8(), pa.int64(), pa.float64())
-    found = batch_of(frame.body, pa.schema(list(zip(_ANSWERED, types, strict=True))))
-    values, status, stored_in, error = found.columns
-    if rest or total > MOST_ASKED or first + found.num_rows > total:
+    id_, first, total, count, age_bytes, bound = _ANSWER.unpack_from(frame.head)
+    if rest or (id_, stream, total) != (asked.id, asked.stream, len(asked.cycle_no)):
+        raise BadMessage("the answer is to another request")
+    if first + count > total:
         raise BadMessage("the answer is to more than was asked for")
-    if any(array.null_count for array in (status, stored_in, error)):
-        raise BadMessage("the answer does not say how a value was recovered")
-    known = status.to_numpy().astype(np.int64)
-    if np.any((known < 0) | (known > max(Status))):
-        raise BadMessage("the answer has a value that was recovered in no known way")
-    return Answer(id_, stream, first, total, values, known, stored_in.to_numpy(), error.to_numpy())
-
-
-_ANSWERED = ["value", "status", "stored_in", "max_error_pct"]
+    if not 0 <= bound <= 100:
+        raise BadMessage("the answer has an error that cannot be")
+    cycle_no = asked.cycle_no[first : first + count]
+    values, status, stored_in = pieces_of(frame.body, count, age_bytes, type_).joined(cycle_no)
+    error = np.where(status > Status.APPROXIMATE, np.nan, np.where(status == Status.APPROXIMATE, bound, 0.0))
+    return Answer(id_, stream, first, total, values, status, stored_in, error)
 
 
 def _rate(kbps: float) -> float:

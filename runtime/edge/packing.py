@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from streamq.dsl.records import dataclass, replace
 from streamq.runtime.edge.frames import BadMessage
-from streamq.runtime.edge.messages import Answer, Rows, encoded_answer, encoded_rows
+from streamq.runtime.edge.messages import Answer, Request, Rows, encoded_answer, encoded_rows
 
 FULL = 0.95
 """How full messages are made that rows are cut into: rows differ in size."""
@@ -70,14 +70,20 @@ def packed(message: Rows, schema: pa.Schema, revision: int, most: int) -> tuple[
     return tuple(found), lost
 
 
-def parts(answer: Answer, revision: int, most: int) -> tuple[bytes, ...]:
-    """An answer in messages of at most ``most`` bytes, of which each has at least one value."""
-    found = encoded_answer(answer, revision) if answer.values.nbytes < most else b""
+def parts(answer: Answer, asked: Request, revision: int, most: int) -> tuple[bytes, ...]:
+    """An answer to what was asked in messages of at most ``most`` bytes, of which each has at least one value."""
     count = len(answer.status)
-    if count <= 1 or (found and len(found) <= most):
-        return (found or encoded_answer(answer, revision),)
+    try:
+        found = encoded_answer(answer, asked, revision)
+    except BadMessage:
+        if count <= 1:
+            raise
+    else:
+        if count <= 1 or len(found) <= most:
+            return (found,)
     half = count // 2
-    return parts(answer.slice(0, half), revision, most) + parts(answer.slice(half, count - half), revision, most)
+    first, second = answer.slice(0, half), answer.slice(half, count - half)
+    return parts(first, asked, revision, most) + parts(second, asked, revision, most)
 
 
 def _encoded(message: Rows, schema: pa.Schema, revision: int, most: int) -> bytes | None:

@@ -243,5 +243,5 @@ class Site:
             return
         if sum(len(part) for _, part in self._answers) < MOST_ANSWERS:
             most = self.plan.bucket - self.transport.extra
-            found = parts(answered(request, self.store, self._progress), self.plan.revision, most)
+            found = parts(answered(request, self.store, self._progress), request, self.plan.revision, most)
             self._answers.extend((request.id, part) for part in found)

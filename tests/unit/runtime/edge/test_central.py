@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from streamq.dsl.records import replace
 from streamq.runtime.edge.asking import Asking
 from streamq.runtime.edge.central import Central, Contact, Full
 from streamq.runtime.edge.folder_sender import FolderSender
@@ -145,12 +146,15 @@ def test_a_later_plan_goes_with_the_reply(tmp_path: Path) -> None:
     assert central.handle(poll("weather", revision=2)).plan is None
 
 
+def requested(data: bytes) -> Request:
+    return decoded_request(framed(data), PLAN.schema)
+
+
 def answer_to(data: bytes, values: list[float | None]) -> Answer:
-    request = decoded_request(framed(data), PLAN.schema)
-    n = len(values)
+    """That each value was stored in the cycle asked for."""
+    request, n = requested(data), len(values)
     return Answer(
-        request.id, "weather", 0, n, pa.array(values, pa.float64()), np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64),
-        np.zeros(n),
+        request.id, "weather", 0, n, pa.array(values, pa.float64()), np.zeros(n, dtype=np.int64), request.cycle_no, np.zeros(n)
     )
 
 
@@ -161,7 +165,7 @@ def test_requests_are_open_until_all_of_the_answer_came(tmp_path: Path) -> None:
     (request,) = central.handle(message(1)).requests
     again = central_of(tmp_path)
     assert again.handle(message(2)).requests == (request,)
-    some = parts(answer_to(request, [float(i) for i in range(40)]), 1, 600)
+    some = parts(answer_to(request, [float(i) for i in range(40)]), requested(request), 1, 450)
     assert len(some) > 2
     for part in reversed(some):
         assert asking.answer(id_) is None
@@ -179,10 +183,13 @@ def test_requests_are_open_until_all_of_the_answer_came(tmp_path: Path) -> None:
 
 def test_answers_that_do_not_fit_their_request(tmp_path: Path) -> None:
     central = central_of(tmp_path)
-    central.desks["weather"].asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"]}), np.array([1]))
-    (request,) = central.handle(message(1)).requests
+    asking = central.desks["weather"].asking
+    for cycles in ([1], [1, 2]):
+        asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"] * len(cycles)}), np.array(cycles))
+    one, two = sorted(central.handle(message(1)).requests, key=len)
+    other = replace(answer_to(two, [1.0, 2.0]), id=requested(one).id)
     with pytest.raises(BadMessage, match="another request"):
-        central.handle(encoded_answer(answer_to(request, [1.0, 2.0]), 1))
+        central.handle(encoded_answer(other, requested(two), 1))
 
 
 def test_edges_are_asked_for_what_they_counted(tmp_path: Path) -> None:
@@ -196,7 +203,7 @@ def test_edges_are_asked_for_what_they_counted(tmp_path: Path) -> None:
             assert len(found) == count
     # The reply to an answer has what else its edge is asked for.
     first, second = asking.open(b"aaaaaaaa")
-    assert central.handle(encoded_answer(answer_to(first, [1.0]), 1)).requests == (second,)
+    assert central.handle(encoded_answer(answer_to(first, [1.0]), requested(first), 1)).requests == (second,)
 
 
 def test_requests_of_an_earlier_run_are_cleared(tmp_path: Path) -> None:
@@ -204,7 +211,7 @@ def test_requests_of_an_earlier_run_are_cleared(tmp_path: Path) -> None:
     asking = central.desks["weather"].asking
     done = asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"]}), np.array([1]))
     (request,) = central.handle(message(1)).requests
-    central.handle(encoded_answer(answer_to(request, [1.0]), 1))
+    central.handle(encoded_answer(answer_to(request, [1.0]), requested(request), 1))
     asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"]}), np.array([1]))
     (tmp_path / "weather" / f".{done.hex()}.request.77").write_bytes(b"not all of")
     asking.clear()
@@ -225,7 +232,7 @@ def test_when_an_edge_was_heard_of_last(tmp_path: Path) -> None:
     (request,) = central.handle(poll("weather", offered=3.0, revision=2)).requests
     assert desk.contact == Contact(ORIGIN, 11.0, 2, 3.0)
     clock.now = 12.0
-    central.handle(encoded_answer(answer_to(request, [1.0]), 3))
+    central.handle(encoded_answer(answer_to(request, [1.0]), requested(request), 3))
     assert desk.contact == Contact(ORIGIN, 12.0, 3, 3.0)
     clock.now = 13.0
     for bad in (message(2, plan=small_plan(columns={"k": "string", "x": "float", "y": "double"})), poll("weather")[:-1]):

@@ -19,7 +19,7 @@ from streamq.runtime.edge.messages import Poll, encoded_answer, encoded_poll
 from streamq.runtime.edge.server import PATH, Server
 from streamq.runtime.edge.transport import Refused, Unreachable
 from tests.unit.runtime.edge.support import Clock, Fed, run, site_of, small_plan
-from tests.unit.runtime.edge.test_central import PLAN, answer_to, message, taken
+from tests.unit.runtime.edge.test_central import PLAN, answer_to, message, requested, taken
 
 TOKEN = "a-shared-secret"
 
@@ -64,7 +64,7 @@ def test_messages_requests_and_answers(server: Server, central: Central) -> None
     asking = central.desks["weather"].asking
     id_ = asking.ask(b"12345678", "x", pa.record_batch({"k": ["a", "b"]}), np.array([1, 1]))
     (request,) = sender.send(encoded_poll(Poll("weather", b"12345678", 0.0), 1)).requests
-    sender.send(encoded_answer(answer_to(request, [1.0, None]), 1))
+    sender.send(encoded_answer(answer_to(request, [1.0, None]), requested(request), 1))
     found = asking.answer(id_)
     assert found is not None
     assert found.values.to_pylist() == [1.0, None]

@@ -48,6 +48,7 @@ def rows_message(**changes: Any) -> Rows:
     return Rows(**(given | changes))
 
 
+REQUEST = Request(b"12345678", ORIGIN, "s", "x", pa.record_batch({"k": ["a", "b"]}), np.array([1, 2]))
 MESSAGE = encoded_rows(rows_message(), SCHEMA, 4)
 
 
@@ -81,7 +82,7 @@ def test_no_rows_are_rows() -> None:
 
 
 def test_a_request_and_its_answer_there_and_back() -> None:
-    request = Request(b"12345678", ORIGIN, "s", "x", pa.record_batch({"k": ["a", "b"]}), np.array([1, 2]))
+    request = REQUEST
     found = decoded_request(framed(encoded_request(request, SCHEMA, 0)), SCHEMA)
     assert (found.id, found.origin, found.stream, found.attribute) == (b"12345678", ORIGIN, "s", "x")
     assert found.cycle_no.tolist() == [1, 2]
@@ -89,7 +90,7 @@ def test_a_request_and_its_answer_there_and_back() -> None:
     answer = Answer(
         b"12345678", "s", 0, 2, pa.array([1.5, None]), np.array([0, 3]), np.array([1, 0]), np.array([0.0, np.nan])
     )
-    back = decoded_answer(framed(encoded_answer(answer, 1)), pa.float64())
+    back = decoded_answer(framed(encoded_answer(answer, request, 1)), request, pa.float64())
     assert back.values.to_pylist() == [1.5, None]
     assert back.status.tolist() == [0, 3]
 
@@ -207,7 +208,7 @@ def test_any_bytes_as_a_head(head: bytes, kind: Kind) -> None:
     frame = framed(Frame(kind, 1, head, framed(MESSAGE).body).encoded())
     for decode in (
         stream_of, decoded_poll, lambda f: decoded_rows(f, SCHEMA), lambda f: decoded_request(f, SCHEMA),
-        lambda f: decoded_answer(f, pa.float64()),
+        lambda f: decoded_answer(f, REQUEST, pa.float64()),
     ):
         try:
             decode(frame)

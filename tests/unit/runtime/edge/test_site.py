@@ -307,14 +307,15 @@ def test_requests_that_are_wrong_are_told_of(tmp_path: Path) -> None:
 
 def test_large_answers_come_in_parts(tmp_path: Path) -> None:
     plan = small_plan(capacity_kbps=20.0, error_pct=0.0, bucket_bytes=4096)
-    harness = Harness(tmp_path, plan, [(1000.0 + i / 50, b"".join(line(k, i * 1.5) for k in "ab" * 20)) for i in range(30)])
+    blocks = [(1000.0 + i / 50, b"".join(line(k, i * 40.0 + j) for j, k in enumerate("ab" * 20))) for i in range(30)]
+    harness = Harness(tmp_path, plan, blocks)
     harness.run()
-    cycles = list(range(1, 601))
-    values, status = harness.recovered("x", ["a"] * 600, cycles)
+    asked = [(k, c) for k in "ab" for c in range(1, 601)]
+    values, status = harness.recovered("x", [k for k, _ in asked], [c for _, c in asked])
     assert harness.wire.kinds.count(Kind.ANSWER) > 3
-    assert len(values) == 600
-    shed = {row["cycle"] for row in harness.rows() if "x" in row["shed"]}
-    assert {c for c, s in zip(cycles, status, strict=True) if s <= Status.APPROXIMATE} >= shed
+    assert len(values) == 1200
+    shed = {(row["k"], row["cycle"]) for row in harness.rows() if "x" in row["shed"]}
+    assert {one for one, s in zip(asked, status, strict=True) if s <= Status.APPROXIMATE} >= shed
     assert most_above(harness.wire.went, 20.0) <= 4096
 
 
