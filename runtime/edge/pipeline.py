@@ -42,6 +42,9 @@ RANKED_CYCLES = 8
 KEYS_OF_A_CYCLE, LEAST_KEYS = 16, 1 << 16
 """Keys that a stream has at most, for each row of a cycle, and at least: what has more comes in no cycle."""
 
+LEAST_SHARE = Fraction(1, 10)
+"""The part of the capacity that is for rows, whatever answers take."""
+
 UNLIKELY = 1 << 20
 """By how many bytes numbers with a fraction are taken for wider, as the narrowest of equal attributes becomes the key."""
 
@@ -66,15 +69,15 @@ class Step:
 
 @dataclass(slots=True)
 class Pipeline:
-    """``plan``: what is asked; ``origin``: of the store; ``offered``: how fast rows come; ``most``: bytes of a message.
-
-    ``extra``: bytes that the transport adds to each.
+    """``plan``: what is asked; ``origin``: of the store; ``offered``: how fast rows come; ``extra``: bytes that the transport
+    adds to each message; ``answers_kbps``: what answers take of the capacity, which is not there for rows.
     """
 
     plan: EdgePlan
     origin: bytes
     offered: Offered
     extra: int = 0
+    answers_kbps: float = 0.0
     _overhead: Overhead | None = None
     _recent: pa.RecordBatch | None = None
 
@@ -169,11 +172,10 @@ class Pipeline:
             name: array.nbytes / max(rows.num_rows, 1) + overhead.per_column
             for name, array in zip(rows.schema.names, rows.columns, strict=True)
         }
-        capacity = max(
-            Fraction(self.plan.capacity_kbps) * Fraction(self.plan.utilisation)
-            - Fraction(overhead.per_row * self.offered.rows_per_s * 8 / 1000),
-            Fraction(0),
-        )
+        whole = Fraction(self.plan.capacity_kbps)
+        used = whole * Fraction(self.plan.utilisation)
+        for_rows = max(used - Fraction(self.answers_kbps), min(used, whole * LEAST_SHARE))
+        capacity = max(for_rows - Fraction(overhead.per_row * self.offered.rows_per_s * 8 / 1000), Fraction(0))
         protect = (self.plan.kept | set(cycle.key)) & set(rows.schema.names)
         shedding = Shedding(
             ranking=replace(self.plan.ranking, protect=frozenset(protect)), schedule=self.plan.reevaluation,

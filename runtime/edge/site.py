@@ -54,7 +54,7 @@ class Counts:
 class Site:
     """The edge of one stream. ``clock``: the time of day in seconds, ``steady``: one that is never put back.
 
-    ``told``: what its user should know, each time that it happens.
+    ``told``: what its user should know, each time that it happens. ``_ahead``: by how many bytes rows are ahead of answers.
     """
 
     plan: EdgePlan
@@ -72,7 +72,8 @@ class Site:
     _bucket: Bucket | None = None
     _backoff: Backoff = field(default_factory=Backoff)
     _answers: deque[tuple[bytes, bytes]] = field(default_factory=deque)
-    _turn: bool = False
+    _answered: Offered = field(default_factory=lambda: Offered(0.0))
+    _ahead: int = 0
     _spoke_s: float = 0.0
     _blocked_s: float | None = None
 
@@ -128,6 +129,7 @@ class Site:
         if not found.rows.num_rows and not everything:
             self.ended = block.ended
             return bool(block.lines)
+        self._pipeline.answers_kbps = self._answered.kbps_at(self.steady())
         step = self._pipeline.after(self._progress, found.rows, block.position, now, everything)
         self.counts.malformed += step.unkept + step.too_wide
         if step.decision is not None:
@@ -138,14 +140,16 @@ class Site:
         return bool(block.lines)
 
     def _send(self) -> float:
-        """Sends messages and answers in turn while they may go."""
+        """Sends messages and answers while they may go. Where both wait, as many bytes go of the ones as of the others."""
         while True:
             now = self.steady()
             if wait := self._backoff.wait_s(now):
                 return wait
-            seq, message = (None if self._turn and self._answers else self.store.waiting()) or (0, b"")
-            if not message and self._answers:
-                message = self._answers[0][1]
+            seq, message = self.store.waiting() or (0, b"")
+            if not self._answers:
+                self._ahead = 0
+            if self._answers and (not message or self._ahead > 0):
+                seq, message = 0, self._answers[0][1]
             if not message:
                 if now - self._spoke_s < POLL_S:
                     return POLL_S - (now - self._spoke_s)
@@ -191,15 +195,18 @@ class Site:
             self._backoff = self._backoff.failed(now, self.chance)
             return False
         self._backoff = Backoff()
-        self.counts.sent += len(message) + self.transport.extra
+        size = len(message) + self.transport.extra
+        self.counts.sent += size
         self.counts.messages += 1
         if kind == Kind.ROWS:
             self.store.acknowledged(seq)
-            self._turn = True
+            self._ahead += size
         elif kind == Kind.ANSWER:
             self._answers.popleft()
             self.counts.answers += 1
-            self._turn = False
+            self._ahead = max(self._ahead - size, -self.plan.bucket)
+            before = self._answered if self._answered.kbps_at(now) else Offered(now)
+            self._answered = before.after(now, 0, size)
         self._do(reply)
         return True
 
