@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamq.runtime.edge.columns import to_array
-from streamq.runtime.edge.keying import found_keys
+from streamq.runtime.edge.keying import found_keys, key_columns
 from streamq.runtime.edge.messages import Answer, Request
 from streamq.runtime.edge.progress import Progress
 from streamq.runtime.edge.store import Store
@@ -27,7 +27,9 @@ def answered(request: Request, store: Store, progress: Progress) -> Answer:
     error = np.full(asked, np.nan)
     values, place = [pa.nulls(1, type_)], np.zeros(asked, dtype=np.int64)
     known = progress.keys if request.origin == store.origin else None
-    keys = np.full(asked, UNKNOWN) if known is None else found_keys(known, request.keys.columns)
+    keys = np.full(asked, UNKNOWN) if known is None else found_keys(
+        known, key_columns(request.keys, request.keys.schema.names, asked)
+    )
     until = {request.stream: progress.retained.cycle_no}
     rule = store.rule(request.attribute)
     left = np.flatnonzero(keys >= 0)

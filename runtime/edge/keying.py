@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
 from streamq.runtime.edge.columns import to_column
 from streamq.stdlib.recovery.columns import Ints
 from streamq.stdlib.recovery.grouping import grouped
-from streamq.stdlib.recovery.keys import UNKNOWN, Keys
+from streamq.stdlib.recovery.keys import UNKNOWN, Keys, no_keys
 from streamq.stdlib.recovery.numbering import counted
 from streamq.stdlib.recovery.synopsis import MOST_KEYS
+
+
+def key_columns(rows: pa.RecordBatch, key: Sequence[str], count: int | None = None) -> list[pa.Array]:
+    """The columns of the key of rows. Without a key all rows, of which there are ``count``, are of one."""
+    return [rows.column(name) for name in key] or [pa.repeat(0, rows.num_rows if count is None else count)]
+
+
+def keys_of(key: Sequence[str]) -> Keys:
+    """None yet, of as many columns as ``key_columns`` gives."""
+    return no_keys(max(len(key), 1))
 
 
 def coded_keys(keys: Keys, columns: list[pa.Array], most: int = MOST_KEYS) -> tuple[Keys, Ints]:

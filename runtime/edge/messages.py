@@ -1,7 +1,7 @@
 """What edge and central side say to each other: rows, questions for work, requests for shed values, and answers.
 
 Every message of rows says which columns are shed (a mask, in the order of the stream, with the number of the plan), so
-that a column that is left out is told from NULL, and which columns the cycle key has. Each row has the number of its key's
+that a column that is left out is told from NULL, and which columns the cycle key has, perhaps none. Each row has the number of its key's
 cycle: rows of a key are counted at the source, so a row that is missing, late or there twice changes nothing for others.
 Numbers of cycles are sent as what they are above the least of them, as narrow as that goes. An answer takes less than the
 values would have: see ``pieces``.
@@ -157,8 +157,8 @@ def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
     if len(rest) != 2 * size:
         raise BadMessage("the message does not say of each column whether it is shed")
     shed, key = (_names(rest[at : at + size], schema) for at in (0, size))
-    if not key or set(shed) & set(key):
-        raise BadMessage("the message sheds its key, or has none")
+    if set(shed) & set(key):
+        raise BadMessage("the message sheds its key")
     sent = [field for field in schema if field.name not in shed]
     width_type = pa.from_numpy_dtype(WIDTHS[width])
     found = batch_of(frame.body, pa.schema([*sent, (CYCLE, width_type)]))
@@ -168,7 +168,8 @@ def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
     cycle_no = above.to_numpy(zero_copy_only=False).astype(np.uint64)
     if len(cycle_no) and int(cycle_no.max()) > _MOST_CYCLE:
         raise BadMessage("a row of the message has a cycle that cannot be")
-    rows = pa.RecordBatch.from_arrays(found.columns[:-1], schema=pa.schema(sent))
+    # Not of its columns: where all are shed, there are rows all the same.
+    rows = found.select([field.name for field in sent])
     plan = ShedPlan(plan_id, since, shed)
     return Rows(stream, origin, seq, plan, key, rows, cycle_no.astype(np.int64) + base, _rate(offered))
 
@@ -192,7 +193,7 @@ def decoded_request(frame: Frame, schema: pa.Schema) -> Request:
     if told != fingerprint(schema) or len(rest) != _mask_bytes(schema):
         raise BadMessage("the request is of a stream with other columns")
     key = _names(rest, schema)
-    if attribute not in schema.names or attribute in key or not key:
+    if attribute not in schema.names or attribute in key:
         raise BadMessage("the request is for an attribute that is not shed")
     fields = [schema.field(name) for name in key]
     found = batch_of(frame.body, pa.schema([*fields, (CYCLE, pa.int64())]))
@@ -200,8 +201,7 @@ def decoded_request(frame: Frame, schema: pa.Schema) -> Request:
         raise BadMessage(f"a request is for at most {MOST_ASKED} values")
     if any(array.null_count for array in found.columns):
         raise BadMessage("a request names keys and cycles, without NULL")
-    keys = pa.RecordBatch.from_arrays(found.columns[:-1], schema=pa.schema(fields))
-    return Request(id_, origin, stream, attribute, keys, found.column(len(fields)).to_numpy())
+    return Request(id_, origin, stream, attribute, found.select(key), found.column(len(fields)).to_numpy())
 
 
 def requested_origin(frame: Frame) -> bytes:

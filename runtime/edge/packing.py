@@ -52,7 +52,7 @@ def packed(message: Rows, schema: pa.Schema, revision: int, most: int) -> tuple[
     whole = _encoded(message, schema, revision, most)
     if whole is not None:
         return (whole,), 0
-    rows = message.rows.num_rows
+    rows = len(message.cycle_no)
     per_row = sum(array.nbytes for array in message.rows.columns) / max(rows, 1) + 2
     each = min(max(int((FULL * most - 256 - 64 * len(schema)) / per_row), 1), max(rows // 2, 1))
     found: list[bytes] = []

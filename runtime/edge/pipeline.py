@@ -15,16 +15,16 @@ import pyarrow as pa
 
 from streamq.dsl.records import dataclass, replace
 from streamq.runtime.edge.columns import for_ranking, keepable, to_column
-from streamq.runtime.edge.keying import coded_keys, numbered
+from streamq.runtime.edge.keying import coded_keys, key_columns, keys_of, numbered
 from streamq.runtime.edge.messages import Rows
 from streamq.runtime.edge.offered import Offered
 from streamq.runtime.edge.packing import Overhead, packed
 from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.edge.progress import Progress
 from streamq.runtime.edge.source import Position
+from streamq.runtime.edge.training import Learned, is_enough, learned
 from streamq.runtime.edge.windowing import joined, whole_cycles
-from streamq.stdlib.attributes.columns import Array, Columns, Ints, encoded_bytes
-from streamq.stdlib.attributes.cycle import declared, discover
+from streamq.stdlib.attributes.columns import Array, Columns, Ints
 from streamq.stdlib.attributes.intra_stream import (
     Decision,
     Shedding,
@@ -32,7 +32,10 @@ from streamq.stdlib.attributes.intra_stream import (
     Window,
     decided,
 )
-from streamq.stdlib.recovery.keys import UNKNOWN, no_keys
+from streamq.stdlib.attributes.ranking import Ranking
+from streamq.stdlib.attributes.reevaluation import Schedule, started
+from streamq.stdlib.attributes.shed_plan import ShedPlan
+from streamq.stdlib.recovery.keys import UNKNOWN
 from streamq.stdlib.recovery.retaining import Batch, Entries, Rule, retain
 from streamq.stdlib.recovery.synopsis import MOST_KEYS
 
@@ -45,15 +48,13 @@ KEYS_OF_A_CYCLE, LEAST_KEYS = 16, 1 << 16
 LEAST_SHARE = Fraction(1, 10)
 """The part of the capacity that is for rows, whatever answers take."""
 
-UNLIKELY = 1 << 20
-"""By how many bytes numbers with a fraction are taken for wider, as the narrowest of equal attributes becomes the key."""
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """What came of some rows: where the edge is now, entries of the synopsis with their rules, and messages, in order.
 
-    ``decision``: on these rows; None where there was no whole cycle, and nothing has to be written down. ``unkept``: rows
+    ``decision``: on these rows; None where there was no whole cycle. ``plan``: the one to go by from now on, where errors were
+    found, and ``exact`` of which attributes none was. Without both nothing has to be written down. ``unkept``: rows
     that no synopsis can keep, which count as malformed, as those of more keys than a cycle can have; ``too_wide``: rows that alone do not fit in a bucket.
     """
 
@@ -65,6 +66,8 @@ class Step:
     rows: int = 0
     unkept: int = 0
     too_wide: int = 0
+    plan: EdgePlan | None = None
+    exact: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -86,18 +89,21 @@ class Pipeline:
     ) -> Step:
         """The step that rows, read up to a position, make. ``all_of_it``: what is no whole cycle is not waited for.
 
-        NoCycle where none is found in the training rows; ValueError for what retention cannot take.
+        BadPlan where no cycle is found in the training rows; ValueError for what retention cannot take.
         """
-        rows, unkept = keepable(rows, progress.cycle.key if progress.cycle else self.plan.cycle.key, self._sent(progress))
+        rows, unkept = keepable(rows, progress.cycle.key if progress.cycle else self.plan.cycle.key, self._anything(progress))
         if rows.num_rows:
             length = progress.cycle.length if progress.cycle else max(self.plan.cycle.length, 1)
             overhead = self._overhead or Overhead.guessed(length, self.extra)
-            size = sum(array.nbytes for array in rows.columns) + overhead.per_column * rows.num_columns * rows.num_rows
+            read = [rows.column(name) for name in self.plan.read]
+            size = sum(array.nbytes for array in read) + overhead.per_column * len(read) * rows.num_rows
             self.offered = self.offered.after(now_s, rows.num_rows, round(size))
-        before = progress
+        before, found = progress, None
         if progress.cycle is None:
-            progress, rows, lost = self._trained(progress, rows, all_of_it)
-            unkept += lost
+            progress, rows, found = self._trained(progress, rows, all_of_it)
+            if found is not None:
+                rows, lost = keepable(rows, found.cycle.key, rows.schema.names)
+                unkept += lost
         if progress.cycle is None:
             whole, rest = rows.slice(0, 0), rows
         elif all_of_it:
@@ -106,50 +112,43 @@ class Pipeline:
             whole, rest = whole_cycles(progress.carried, rows, progress.cycle.length)
         waits = before.since_s if before.carried is not None and before.carried.num_rows and not whole.num_rows else now_s
         progress = replace(progress, position=position, carried=rest, since_s=waits)
-        if not whole.num_rows:
-            return Step(progress, {}, {}, unkept=unkept)
-        step = self._step(progress, whole, now_s)
+        step = self._step(progress, whole, now_s) if whole.num_rows else Step(progress, {}, {})
+        if found is not None and found.errors:
+            step = replace(step, plan=self.plan, exact=found.exact)
         return replace(step, unkept=step.unkept + unkept)
 
     def _trained(
         self, progress: Progress, rows: pa.RecordBatch, all_of_it: bool
-    ) -> tuple[Progress, pa.RecordBatch, int]:
-        """The cycle that is declared, or that rows show once there are enough; then all of them are to be sent."""
-        rule = self.plan.cycle
-        if not rule.auto:
-            cycle = declared(rule.key, rule.length)
-            return replace(progress, cycle=cycle, keys=no_keys(len(cycle.key))), rows, 0
+    ) -> tuple[Progress, pa.RecordBatch, Learned | None]:
+        """What the first rows tell, once there are enough, which the plan has then; all of them are still to be sent."""
         if progress.carried is not None and progress.carried.num_rows:
             rows = joined([progress.carried, rows])
-        if rows.num_rows < rule.training_rows and not (all_of_it and rows.num_rows):
-            return progress, rows, 0
-        training = _arrays(rows.slice(0, rule.training_rows))
-        width = {name: encoded_bytes(values) + UNLIKELY * (values.dtype.kind == "f") for name, values in training.items()}
-        found = discover(training, width, rule.min_cycles, rule.tolerance)
-        # In the order of the stream, as messages tell it.
-        cycle = replace(found, key=tuple(name for name in rows.schema.names if name in found.key), ordinal=False)
-        rows, unkept = keepable(rows, cycle.key, rows.schema.names)
-        return replace(progress, cycle=cycle, keys=no_keys(len(cycle.key)), carried=None), rows, unkept
+        progress = replace(progress, carried=None)
+        if not rows.num_rows or not (all_of_it or is_enough(self.plan, rows)):
+            return progress, rows, None
+        found = learned(self.plan, rows)
+        self.plan = replace(self.plan, errors={**self.plan.errors, **found.errors})
+        return replace(progress, cycle=found.cycle, keys=keys_of(found.cycle.key)), rows, found
 
     def _step(self, progress: Progress, rows: pa.RecordBatch, now_s: float) -> Step:
         assert progress.cycle is not None
         assert progress.keys is not None
         cycle = progress.cycle
         most = min(MOST_KEYS, max(KEYS_OF_A_CYCLE * cycle.length, LEAST_KEYS))
-        keys, codes = coded_keys(progress.keys, [rows.column(name) for name in cycle.key], most)
+        keys, codes = coded_keys(progress.keys, key_columns(rows, cycle.key), most)
         unknown = int(np.count_nonzero(codes == UNKNOWN))
         if unknown:
             rows, codes = rows.filter(pa.array(codes != UNKNOWN)), codes[codes != UNKNOWN]
         cycle_no = numbered(codes, progress.retained.cycle_no, len(keys))
         decision, state = self._decided(progress, rows, codes, now_s)
-        shed = decision.plan.attrs
-        rules = {name: self.plan.rule(name) for name in shed}
+        shed = (*decision.plan.attrs, *sorted(self.plan.unread))
+        rules = {name: self.plan.rule(name) for name in shed if self.plan.retains(name)}
         at = np.full(len(codes), round(now_s * 1000), dtype=np.int64)
-        batch = Batch(codes, {name: to_column(rows.column(name)) for name in shed}, cycle_no, at)
+        batch = Batch(codes, {name: to_column(rows.column(name)) for name in rules}, cycle_no, at)
         retained, entries = retain(progress.retained, batch, rules)
         sent = rows.select([name for name in rows.schema.names if name not in shed])
         message = Rows(
-            self.plan.stream, self.origin, progress.seq + 1, decision.plan, cycle.key, sent, cycle_no,
+            self.plan.stream, self.origin, progress.seq + 1, replace(decision.plan, attrs=shed), cycle.key, sent, cycle_no,
             self.offered.kbps_at(now_s),
         )
         most = self.plan.bucket - self.extra
@@ -165,6 +164,7 @@ class Pipeline:
         """What is shed of rows. What goes along with each message is of the capacity, and nothing of it can be shed."""
         cycle = progress.cycle
         assert cycle is not None
+        rows = rows.select(self.plan.read)
         first = rows.slice(0, cycle.length)
         ranked_by, keys = self._ranked_by(rows, first, cycle.key)
         overhead = self._overhead or Overhead.guessed(cycle.length, self.extra)
@@ -176,12 +176,13 @@ class Pipeline:
         used = whole * Fraction(self.plan.utilisation)
         for_rows = max(used - Fraction(self.answers_kbps), min(used, whole * LEAST_SHARE))
         capacity = max(for_rows - Fraction(overhead.per_row * self.offered.rows_per_s * 8 / 1000), Fraction(0))
-        protect = (self.plan.kept | set(cycle.key)) & set(rows.schema.names)
         shedding = Shedding(
-            ranking=replace(self.plan.ranking, protect=frozenset(protect)), schedule=self.plan.reevaluation,
+            ranking=self._ranking(cycle.key), schedule=self.plan.reevaluation,
             unit=self.plan.unit, attr_bytes=widths, determined=frozenset(cycle.determined), overflow="TUPLES",
         )
         window = Window(_arrays(first), progress.windows + 1, self.offered.kbps, ranked_by, keys)
+        if shedding.ranking.protect >= set(self.plan.read):
+            return nothing_shed(window, progress.shedding, self.plan.reevaluation, now_s)
         return decided(window, capacity, now_s, progress.shedding, shedding)
 
     def _ranked_by(
@@ -193,15 +194,23 @@ class Pipeline:
         recent = first if self._recent is None else joined([self._recent, first])
         both = rows if self._recent is None else joined([self._recent, rows])
         self._recent = both.slice(max(both.num_rows - RANKED_CYCLES * first.num_rows, 0))
-        _, codes = coded_keys(no_keys(len(key)), [recent.column(name) for name in key])
+        _, codes = coded_keys(keys_of(key), key_columns(recent, key))
         return _arrays(recent), codes
 
-    def _sent(self, progress: Progress) -> frozenset[str]:
-        """Columns that are never shed: not those of a key that is still to be found."""
-        if progress.cycle is None and self.plan.cycle.auto:
-            return frozenset()
-        texts = {name for name, type_ in self.plan.columns.items() if type_ == "string"}
-        return self.plan.kept | (texts if self.plan.ranking.text == "PROTECT" else frozenset())
+    def _ranking(self, key: tuple[str, ...]) -> Ranking:
+        """The ranking of columns that are read."""
+        asked, read = self.plan.ranking, frozenset(self.plan.read)
+        scale = {name: by for name, by in asked.scale.items() if name in read}
+        return replace(asked, protect=(self.plan.kept | set(key)) & read, clock=asked.clock & read, scale=scale)
+
+    def _anything(self, progress: Progress) -> frozenset[str]:
+        """Columns whose values may be anything, as no synopsis keeps them: not those of a key that is still to be found."""
+        plan = self.plan
+        nowhere = frozenset(name for name in plan.unread if not plan.retains(name))
+        if progress.cycle is None and plan.cycle.auto:
+            return nowhere
+        texts = {name for name, type_ in plan.columns.items() if type_ == "string" and name not in plan.unread}
+        return plan.kept | nowhere | (texts if plan.ranking.text == "PROTECT" else frozenset())
 
 
 def looked_at_again(progress: Progress, plan: EdgePlan) -> Progress:
@@ -211,6 +220,14 @@ def looked_at_again(progress: Progress, plan: EdgePlan) -> Progress:
         return progress
     due = replace(state.reevaluation, schedule=plan.reevaluation, interval_s=0.0)
     return replace(progress, shedding=replace(state, reevaluation=due))
+
+
+def nothing_shed(window: Window, state: State | None, schedule: Schedule, now_s: float) -> tuple[Decision, State]:
+    """The decision where all columns that are read are protected."""
+    before = ShedPlan() if state is None else state.plan
+    plan, offered = before.changed_to((), window.cycle_no), Fraction(window.offered)
+    after = State(plan, started(schedule, (), now_s), (), tuple(window.columns))
+    return Decision(plan, None, plan is not before, offered, offered, Fraction(0)), after
 
 
 def _arrays(rows: pa.RecordBatch) -> dict[str, Array]:

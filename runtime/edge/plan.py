@@ -37,9 +37,11 @@ class BadPlan(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleRule:
-    """By which ``key`` rows come again after ``length`` rows; without a key both are found in the first ``training_rows``.
+    """By which ``key`` rows come again after ``length`` rows. What is not told is found in the first ``training_rows``.
 
-    ``tolerance``: the share of those rows that may be missing, late or there twice.
+    Without both, both; without a length, how many different keys there are, as soon as each can have come ``min_cycles``
+    times. A length without a key: windows of so many rows in the order of arrival, which are all of one key.
+    ``tolerance``: the share of rows that may be missing, late or there twice where both are found.
     """
 
     key: tuple[str, ...] = ()
@@ -50,18 +52,20 @@ class CycleRule:
 
     @property
     def auto(self) -> bool:
-        """Whether it is to be found."""
-        return not self.key
+        """Whether all of it is to be found."""
+        return not self.key and not self.length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgePlan:
     """What is asked of the edge of one stream.
 
-    ``columns``: name and Arrow type, in order. ``protected``: never shed; the cycle key never is anyhow. ``capacity_kbps``:
-    of the wire; ``bucket_bytes``: what may go at once after a pause, 0 for a second of the capacity. ``unit``, ``utilisation``,
+    ``columns``: name and Arrow type, in order. ``protected``: never shed; the cycle key never is anyhow. ``unread``: what
+    nobody reads is never sent, and is no part of what is offered. ``retained``: of which attributes values are kept where
+    they are shed, or unread; None for all that are shed. ``capacity_kbps``: of the wire; ``bucket_bytes``: what may go at once after a pause, 0 for a second of the capacity. ``unit``, ``utilisation``,
     ``ranking``, ``reevaluation``: see ``stdlib.attributes``. ``error_pct``: how far a recovered value may be from what
-    was shed, in percent, and ``errors`` of single attributes. ``retain_s``: for how long values can be asked for.
+    was shed, in percent, and ``errors`` of single attributes; with ``error_auto`` those of the others are found in the
+    training rows, at most ``error_cap_pct`` where there is a cap. ``retain_s``: for how long values can be asked for.
     ``synopsis_bytes``: what may be kept of them, the oldest go first. ``linger_s``: after how long rows are sent that are not a
     whole cycle. ``revision`` counts the plans of a stream. ``token``: shared with the central side, never shown.
 
@@ -73,6 +77,8 @@ class EdgePlan:
     cycle: CycleRule
     capacity_kbps: float
     protected: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
+    retained: frozenset[str] | None = None
     format: Format = "json"
     bucket_bytes: int = 0
     unit: Unit = "COUNT"
@@ -81,6 +87,8 @@ class EdgePlan:
     reevaluation: Schedule = field(default_factory=Schedule)
     error_pct: float = 0.0
     errors: Mapping[str, float] = field(default_factory=dict)
+    error_auto: bool = False
+    error_cap_pct: float | None = None
     denominator: Denominator = "sv"
     retain_s: float = 7 * 86_400.0
     synopsis_bytes: int = 1 << 30
@@ -106,12 +114,14 @@ class EdgePlan:
 
     def _check_names(self) -> None:
         named = {
-            "protected": self.protected, "errors": self.errors, "the cycle key": self.cycle.key,
+            "protected": self.protected, "unread": self.unread, "retained": self.retained or (), "errors": self.errors, "the cycle key": self.cycle.key,
             "clock": self.ranking.clock, "scale": self.ranking.scale, "protect": self.ranking.protect,
         }
         for place, names in named.items():
             if unknown := sorted(set(names) - set(self.columns)):
                 raise BadPlan(f"{place} names {', '.join(unknown)}, which the stream does not have")
+        if both := sorted(self.unread & self.kept):
+            raise BadPlan(f"{', '.join(both)} cannot be unread: it is protected, or of the cycle key")
         if set(self.columns) <= self.kept:
             raise BadPlan("all columns are protected: nothing could be shed")
 
@@ -119,15 +129,19 @@ class EdgePlan:
         cycle = self.cycle
         if cycle.auto and not 0 < cycle.training_rows <= MOST_ROWS:
             raise BadPlan(f"a cycle is found in from 1 to {MOST_ROWS} training rows")
-        if not cycle.auto and (len(set(cycle.key)) < len(cycle.key) or not 0 < cycle.length <= MOST_ROWS):
+        if not cycle.length and not 0 < cycle.training_rows <= MOST_ROWS:
+            raise BadPlan(f"the length of a cycle is found in from 1 to {MOST_ROWS} training rows")
+        if len(set(cycle.key)) < len(cycle.key) or not 0 <= cycle.length <= MOST_ROWS:
             raise BadPlan(f"a cycle has a key of different columns, and from 1 to {MOST_ROWS} rows")
+        if not 0 <= cycle.training_rows <= MOST_ROWS:
+            raise BadPlan(f"there are at most {MOST_ROWS} training rows")
         if cycle.min_cycles < 2 or not 0 <= cycle.tolerance < 1:
             raise BadPlan("a cycle is seen at least twice, and a tolerance is a share below 1")
         if not (0 < self.capacity_kbps < math.inf and 0 < self.utilisation <= 1):
             raise BadPlan("a capacity is above 0 kbit/s, of which a part up to 1 is used")
         if self.bucket_bytes and not LEAST_BUCKET <= self.bucket_bytes <= MOST_BUCKET:
             raise BadPlan(f"a bucket holds from {LEAST_BUCKET} to {MOST_BUCKET} bytes")
-        for pct in (self.error_pct, *self.errors.values()):
+        for pct in (self.error_pct, self.error_cap_pct or 0.0, *self.errors.values()):
             if not 0 <= pct <= 100:
                 raise BadPlan("an error is from 0 to 100 percent")
         if not (0 < self.retain_s < math.inf and 0 < self.linger_s < math.inf and self.synopsis_bytes > 0):
@@ -148,6 +162,15 @@ class EdgePlan:
         return self.protected | self.ranking.protect | set(self.cycle.key)
 
     @property
+    def read(self) -> tuple[str, ...]:
+        """Columns that somebody reads, in order."""
+        return tuple(name for name in self.columns if name not in self.unread)
+
+    def retains(self, name: str) -> bool:
+        """Whether values of a column are kept where it is not sent."""
+        return name not in self.unread if self.retained is None else name in self.retained
+
+    @property
     def schema(self) -> pa.Schema:
         """Of the rows, before anything is shed."""
         return pa.schema([(name, TYPES[type_]) for name, type_ in self.columns.items()])
@@ -162,8 +185,16 @@ class EdgePlan:
         return Rule(self.errors.get(attribute, self.error_pct), self.denominator)
 
     def succeeds(self, other: EdgePlan) -> EdgePlan:
-        """The same in the place of an earlier plan, with its token. BadPlan where rows are others: those need a new store."""
+        """The same in the place of an earlier plan, with its token and the errors that were found. BadPlan where rows are others: those need a new store."""
         same = ("stream", "columns", "cycle", "format")
         if changed := [name for name in same if getattr(self, name) != getattr(other, name)]:
             raise BadPlan(f"a running edge cannot change its {' and '.join(changed)}")
-        return replace(self, token=other.token)
+        return replace(self.with_errors_of(other), token=other.token)
+
+    def with_errors_of(self, other: EdgePlan) -> EdgePlan:
+        """With the errors that were found for an earlier plan, where they are still to be found: there is no training again."""
+        if not self.error_auto:
+            return self
+        cap = 100.0 if self.error_cap_pct is None else self.error_cap_pct
+        known = {name: min(pct, cap) for name, pct in other.errors.items()}
+        return replace(self, errors=known | dict(self.errors))

@@ -59,7 +59,9 @@ def to_json(plan: EdgePlan, token: bool = True) -> dict[str, Any]:
     found: dict[str, Any] = {"version": VERSION}
     found |= {name: getattr(plan, name) for name in (*_TEXTS, *_NUMBERS)}
     found |= {"columns": [[name, type_] for name, type_ in plan.columns.items()], "errors": dict(plan.errors)}
-    found["protected"] = sorted(plan.protected | ranking.protect)
+    found |= {"protected": sorted(plan.protected | ranking.protect), "unread": sorted(plan.unread)}
+    found |= {"error_auto": plan.error_auto, "error_cap_pct": plan.error_cap_pct}
+    found["retained"] = None if plan.retained is None else sorted(plan.retained)
     found["cycle"] = {"key": list(cycle.key)} | {name: getattr(cycle, name) for name in _CYCLE}
     found["reevaluation"] = {name: getattr(schedule, name) for name in _SCHEDULE}
     found["ranking"] = {name: getattr(ranking, name) for name in _RANKING}
@@ -94,14 +96,20 @@ def _plan(given: dict[str, Any]) -> EdgePlan:
     clock = _names("clock", ranking.pop("clock", []))
     scale = _numbers_by_name("scale", ranking.pop("scale", {}))
     errors = _numbers_by_name("errors", given.pop("errors", {}))
-    protected = _names("protected", given.pop("protected", []))
+    protected, unread = (frozenset(_names(place, given.pop(place, []))) for place in ("protected", "unread"))
+    retained, cap = given.pop("retained", None), given.pop("error_cap_pct", None)
+    auto = given.pop("error_auto", False)
+    if not isinstance(auto, bool):
+        raise BadPlan("error_auto is true or false")
     token = _text("token", given.pop("token", ""))
     made = EdgePlan(
         columns=dict(columns),
         cycle=CycleRule(key=key, **_checked("cycle", cycle, _CYCLE, _number)),
         reevaluation=Schedule(**_checked("reevaluation", schedule, _SCHEDULE, _number)),
         ranking=Ranking(clock=frozenset(clock), scale=scale, **_checked("ranking", ranking, _RANKING, _option)),
-        protected=frozenset(protected), errors=errors, token=token,
+        protected=protected, unread=unread, errors=errors, token=token,
+        error_auto=auto, error_cap_pct=None if cap is None else _number("error_cap_pct", cap),
+        retained=None if retained is None else frozenset(_names("retained", retained)),
         **_checked("a plan", given, (*_TEXTS, *_NUMBERS), lambda n, v: (_text if n in _TEXTS else _number)(n, v)),
     )
     if made.denominator not in ("sv", "mv"):

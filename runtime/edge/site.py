@@ -100,7 +100,8 @@ class Site:
         """Reads once and sends what may go; gives the seconds until there is something to do, 0 for at once.
 
         ``last``: an end of the source is its end, and rows that are no whole cycle are sent. Refused where the central side
-        takes no messages of this edge; OSError where the source cannot be read.
+        takes no messages of this edge; BadPlan where a stream has not the cycle that is asked for; OSError where the source
+        cannot be read.
         """
         assert self._bucket is not None
         read = self._read(last)
@@ -125,16 +126,20 @@ class Site:
             self.ended = block.ended
             return bool(block.lines)
         over = waits and now - self._progress.since_s >= self.plan.linger_s
-        everything = (last and block.ended) or (over and self._progress.cycle is not None)
+        everything = (last and block.ended) or (over and not (self._progress.cycle is None and self.plan.cycle.auto))
         if not found.rows.num_rows and not everything:
             self.ended = block.ended
             return bool(block.lines)
         self._pipeline.answers_kbps = self._answered.kbps_at(self.steady())
         step = self._pipeline.after(self._progress, found.rows, block.position, now, everything)
         self.counts.malformed += step.unkept + step.too_wide
-        if step.decision is not None:
+        if step.decision is not None or step.plan is not None:
             self.store.commit(step, round((now - self.plan.retain_s) * 1000), self.plan.synopsis_bytes)
             self.counts.rows += step.rows
+        if step.plan is not None:
+            self.plan = step.plan
+        for name in step.exact:
+            self.told(f"values of {name} are kept exactly: they vary too much to find their error, and there is no cap")
         self._progress = step.progress
         self.ended = block.ended
         return bool(block.lines)

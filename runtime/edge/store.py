@@ -94,15 +94,18 @@ class Store:
         return self._note("origin") or b""
 
     def plan(self, given: EdgePlan) -> EdgePlan:
-        """The plan to go by: the one that the central side sent last, unless that which is given is of a later revision."""
+        """The plan to go by: the one that the central side sent last, unless that which is given is of a later revision.
+
+        It has the errors that were found.
+        """
         kept = self._note("plan")
         if kept is None:
             return given
         sent = parsed(kept)
-        return given if sent.revision <= given.revision else sent.succeeds(given)
+        return given.with_errors_of(sent) if sent.revision <= given.revision else sent.succeeds(given)
 
     def keep_plan(self, plan: EdgePlan) -> None:
-        """Writes down a plan that was sent; its token is in no store."""
+        """Writes down a plan that was sent, or has errors that were found; its token is in no store."""
         self._put("plan", json.dumps(to_json(plan, token=False)).encode())
 
     def progress(self) -> Progress:
@@ -146,6 +149,8 @@ class Store:
             numbered = ((seq + i, message) for i, message in enumerate(step.messages, 1))
             self._database.executemany("INSERT INTO outbox VALUES (?, ?)", numbered)
             arrays = self._put_progress(step.progress)
+            if step.plan is not None:
+                self.keep_plan(step.plan)
             self.segments.forget(horizon, most)
         return arrays
 

@@ -16,10 +16,11 @@ FULL = plan_of(
     protected=frozenset({"humidity"}), errors={"barometer": 1.5}, unit="BYTES", utilisation=0.9, retain_s=60.0,
     ranking=Ranking(clock=frozenset({"sun_rise"}), scale={"temperature": 0.1}, dispersion="CV", alpha=0.5),
     reevaluation=Schedule(2.0, 1.5, 30.0), revision=7, bucket_bytes=5000, linger_s=5.0,
+    unread=frozenset({"wind_speed"}), retained=frozenset({"barometer", "wind_speed"}), error_auto=True, error_cap_pct=4.81,
 )
 
 
-@pytest.mark.parametrize("plan", [plan_of(), FULL, plan_of(cycle=CycleRule(training_rows=500, tolerance=0.1))])
+@pytest.mark.parametrize("plan", [plan_of(), FULL, plan_of(cycle=CycleRule(training_rows=500, tolerance=0.1)), plan_of(cycle=CycleRule(length=20)), plan_of(retained=frozenset())])
 def test_a_plan_there_and_back(plan: EdgePlan) -> None:
     assert from_json(json.loads(json.dumps(to_json(plan)))) == plan
 
@@ -73,6 +74,16 @@ def test_a_token_is_never_shown() -> None:
         ({"ranking": {"seed": float("inf")}}, "starts from a number"),
         ({"ranking": {"seed": "SMA"}}, "at least one row"),
         ({"token": 5}, "token is a text"),
+        ({"unread": ["nothing"]}, "unread names nothing"),
+        ({"unread": ["location"]}, "location cannot be unread"),
+        ({"retained": ["nothing"]}, "retained names nothing"),
+        ({"retained": "barometer"}, "retained is a list"),
+        ({"error_auto": 1}, "error_auto is true or false"),
+        ({"error_cap_pct": 101}, "0 to 100 percent"),
+        ({"error_cap_pct": float("nan")}, "0 to 100 percent"),
+        ({"error_cap_pct": "x"}, "error_cap_pct is a number"),
+        ({"cycle": {"key": ["location"]}}, "training rows"),
+        ({"cycle": {"length": -1}}, "from 1 to"),
     ],
 )
 def test_what_cannot_be_is_refused(change: dict[str, Any], says: str) -> None:

@@ -16,11 +16,10 @@ from streamq.runtime.edge.central import Central
 from streamq.runtime.edge.columns import to_column
 from streamq.runtime.edge.frames import Kind
 from streamq.runtime.edge.offered import SPAN_S, Offered
-from streamq.runtime.edge.plan import CycleRule, EdgePlan
+from streamq.runtime.edge.plan import BadPlan, CycleRule, EdgePlan
 from streamq.runtime.edge.site import POLL_S
 from streamq.runtime.edge.source import Files
 from streamq.runtime.edge.transport import Reply
-from streamq.stdlib.attributes.cycle import NoCycle
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.recovery.lookup import Status
 from streamq.stdlib.recovery.measures import rel_error_pct
@@ -337,7 +336,7 @@ def test_a_cycle_that_is_found(tmp_path: Path) -> None:
 def test_no_cycle_says_what_to_do(tmp_path: Path) -> None:
     lines = b"".join(line(f"k{i}", i * 1.1, i * 0.3) for i in range(50))
     harness = Harness(tmp_path, small_plan(cycle=CycleRule(training_rows=20)), [(1000.0, lines)])
-    with pytest.raises(NoCycle, match="name the key and the length"):
+    with pytest.raises(BadPlan, match=r"no columns come again in a fixed order in the first 20 rows: say CYCLE \(columns\)"):
         harness.run()
 
 
