@@ -62,8 +62,10 @@ class EdgePlan:
 
     ``columns``: name and Arrow type, in order. ``protected``: never shed; the cycle key never is anyhow. ``unread``: what
     nobody reads is never sent, and is no part of what is offered. ``retained``: of which attributes values are kept where
-    they are shed, or unread; None for all that are shed. ``capacity_kbps``: of the wire; ``bucket_bytes``: what may go at once after a pause, 0 for a second of the capacity. ``unit``, ``utilisation``,
-    ``ranking``, ``reevaluation``: see ``stdlib.attributes``. ``error_pct``: how far a recovered value may be from what
+    they are shed, or unread; None for all that are shed. ``capacity_kbps``: of the wire; ``bucket_bytes``: what may go at once
+    after a pause, 0 for a second of the capacity. On a channel that edges share the capacity is lent: after ``lease_s``
+    seconds in which the central side acknowledged nothing only ``floor_kbps`` are left of it, until it does; with 0 it is
+    for good. ``unit``, ``utilisation``, ``ranking``, ``reevaluation``: see ``stdlib.attributes``. ``error_pct``: how far a recovered value may be from what
     was shed, in percent, and ``errors`` of single attributes; with ``error_auto`` those of the others are found in the
     training rows, at most ``error_cap_pct`` where there is a cap. ``retain_s``: for how long values can be asked for.
     ``synopsis_bytes``: what may be kept of them, the oldest go first. ``linger_s``: after how long rows are sent that are not a
@@ -93,6 +95,8 @@ class EdgePlan:
     retain_s: float = 7 * 86_400.0
     synopsis_bytes: int = 1 << 30
     linger_s: float = 60.0
+    lease_s: float = 0.0
+    floor_kbps: float = 0.0
     revision: int = 1
     token: str = field(default="", repr=False)
 
@@ -139,6 +143,10 @@ class EdgePlan:
             raise BadPlan("a cycle is seen at least twice, and a tolerance is a share below 1")
         if not (0 < self.capacity_kbps < math.inf and 0 < self.utilisation <= 1):
             raise BadPlan("a capacity is above 0 kbit/s, of which a part up to 1 is used")
+        if not (0 <= self.lease_s < math.inf and 0 <= self.floor_kbps <= self.capacity_kbps):
+            raise BadPlan("a capacity is lent for some seconds, and a part of it is left after them")
+        if self.lease_s and not self.floor_kbps:
+            raise BadPlan("something is left of a capacity that is lent, or an edge could not ask for it again")
         if self.bucket_bytes and not LEAST_BUCKET <= self.bucket_bytes <= MOST_BUCKET:
             raise BadPlan(f"a bucket holds from {LEAST_BUCKET} to {MOST_BUCKET} bytes")
         for pct in (self.error_pct, self.error_cap_pct or 0.0, *self.errors.values()):

@@ -24,7 +24,8 @@ _WORDS = {"dispersion": get_args(Dispersion), "scope": get_args(Scope), "text": 
 _CYCLE = ("length", "training_rows", "min_cycles", "tolerance")
 _SCHEDULE = ("base_s", "factor", "max_s")
 _NUMBERS = (
-    "capacity_kbps", "bucket_bytes", "utilisation", "error_pct", "retain_s", "synopsis_bytes", "linger_s", "revision",
+    "capacity_kbps", "bucket_bytes", "utilisation", "error_pct", "retain_s", "synopsis_bytes", "linger_s", "revision", "lease_s",
+    "floor_kbps",
 )
 _WHOLE = {"length", "training_rows", "min_cycles", "seed_rows", "bucket_bytes", "synopsis_bytes", "revision"}
 _TEXTS = ("stream", "format", "unit", "denominator")

@@ -6,6 +6,7 @@ lost, and memory and disk stay bounded. What is offered is measured without thes
 
 from __future__ import annotations
 
+import math
 import random
 from collections import deque
 from collections.abc import Callable
@@ -75,6 +76,7 @@ class Site:
     _answered: Offered = field(default_factory=lambda: Offered(0.0))
     _ahead: int = 0
     _spoke_s: float = 0.0
+    _heard_s: float = -math.inf
     _blocked_s: float | None = None
 
     def start(self) -> None:
@@ -176,9 +178,13 @@ class Site:
     def _bucket_wait(self, size: int, now: float) -> float:
         """Takes what a message needs from the bucket, or says when that is there."""
         assert self._bucket is not None
-        if size > self._bucket.size:
-            # It was made when the plan had a larger one.
-            self._bucket.changed(self.plan.capacity_kbps, size, now)
+        if self.plan.lease_s and now - self._heard_s >= self.plan.lease_s:
+            kbps, most = self.plan.floor_kbps, size
+        else:
+            # The message may have been made when the plan had a larger bucket.
+            kbps, most = self.plan.capacity_kbps, max(self.plan.bucket, size)
+        if (kbps, most) != (self._bucket.kbps, self._bucket.size):
+            self._bucket.changed(kbps, most, now)
         return 0.0 if self._bucket.take(size, now) else max(self._bucket.wait_s(size, now), 1e-6)
 
     def _sent(self, seq: int, message: bytes, now: float) -> bool:
@@ -199,6 +205,10 @@ class Site:
             self.told(str(error))
             self._backoff = self._backoff.failed(now, self.chance)
             return False
+        # From when it went, and not from when that was known: the central side must not count on less than this edge takes.
+        self._heard_s = now
+        # A reply may take longer than the time between two polls: then there would be no end of them, and nothing read.
+        self._spoke_s = self.steady()
         self._backoff = Backoff()
         size = len(message) + self.transport.extra
         self.counts.sent += size

@@ -16,7 +16,8 @@ FULL = plan_of(
     protected=frozenset({"humidity"}), errors={"barometer": 1.5}, unit="BYTES", utilisation=0.9, retain_s=60.0,
     ranking=Ranking(clock=frozenset({"sun_rise"}), scale={"temperature": 0.1}, dispersion="CV", alpha=0.5),
     reevaluation=Schedule(2.0, 1.5, 30.0), revision=7, bucket_bytes=5000, linger_s=5.0,
-    unread=frozenset({"wind_speed"}), retained=frozenset({"barometer", "wind_speed"}), error_auto=True, error_cap_pct=4.81,
+    unread=frozenset({"wind_speed"}), retained=frozenset({"barometer", "wind_speed"}), error_auto=True, error_cap_pct=4.81, lease_s=30.0,
+    floor_kbps=2.5,
 )
 
 
@@ -74,6 +75,11 @@ def test_a_token_is_never_shown() -> None:
         ({"ranking": {"seed": float("inf")}}, "starts from a number"),
         ({"ranking": {"seed": "SMA"}}, "at least one row"),
         ({"token": 5}, "token is a text"),
+        ({"lease_s": -1}, "lent for some seconds"),
+        ({"lease_s": float("inf"), "floor_kbps": 1}, "lent for some seconds"),
+        ({"lease_s": 5, "floor_kbps": 61}, "a part of it is left"),
+        ({"floor_kbps": float("nan")}, "a part of it is left"),
+        ({"lease_s": 5}, "something is left"),
         ({"unread": ["nothing"]}, "unread names nothing"),
         ({"unread": ["location"]}, "location cannot be unread"),
         ({"retained": ["nothing"]}, "retained names nothing"),
