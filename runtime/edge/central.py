@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import pyarrow as pa
-
 from streamq.dsl.records import dataclass, field, replace
 from streamq.runtime.edge.asking import Asking
 from streamq.runtime.edge.frames import BadMessage, Frame, Kind, framed
@@ -95,7 +93,7 @@ class Central:
         if desk is None:
             raise BadMessage("the message is of a stream that nobody asked for")
         # Whatever is decoded is decoded before the lock: it may be large.
-        said = _said(frame, desk.plan.schema)
+        said = _said(frame, desk.plan)
         with self._lock:
             seq = 0
             if said is None:
@@ -131,11 +129,14 @@ class Central:
         return new and seq % min(COUNTED, self.most_waiting) == 0 and desk.inbox.waiting() >= self.most_waiting
 
 
-def _said(frame: Frame, schema: pa.Schema) -> Rows | Poll | None:
+def _said(frame: Frame, plan: EdgePlan) -> Rows | Poll | None:
     """What a message says of its edge; None for an answer. BadMessage for what is not to come from an edge."""
     match frame.kind:
         case Kind.ROWS:
-            return decoded_rows(frame, schema)
+            rows = decoded_rows(frame, plan.schema)
+            if not plan.cycle.auto and set(rows.key) != set(plan.cycle.key):
+                raise BadMessage("the message has another key than its stream")
+            return rows
         case Kind.POLL:
             return decoded_poll(frame)
         case Kind.ANSWER:

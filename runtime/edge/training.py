@@ -57,7 +57,7 @@ def _cycle(plan: EdgePlan, rows: pa.RecordBatch) -> Cycle:
         return _found(plan, rows)
     if not rule.key:
         return Cycle((), rule.length)
-    return declared(rule.key, rule.length or _different(rows, rule.key))
+    return declared(_in_order(plan, rule.key), rule.length or _different(rows, rule.key))
 
 
 def _found(plan: EdgePlan, rows: pa.RecordBatch) -> Cycle:
@@ -69,8 +69,12 @@ def _found(plan: EdgePlan, rows: pa.RecordBatch) -> Cycle:
         raise BadPlan(
             f"no columns come again in a fixed order in the first {rows.num_rows} rows: say CYCLE (columns)"
         ) from None
-    # In the order of the stream, as messages tell it.
-    return replace(found, key=tuple(name for name in plan.columns if name in found.key), ordinal=False)
+    return replace(found, key=_in_order(plan, found.key), ordinal=False)
+
+
+def _in_order(plan: EdgePlan, key: tuple[str, ...]) -> tuple[str, ...]:
+    """In the order of the stream, as messages tell it."""
+    return tuple(name for name in plan.columns if name in key)
 
 
 def _errors(plan: EdgePlan, rows: pa.RecordBatch, key: tuple[str, ...]) -> tuple[dict[str, float], tuple[str, ...]]:

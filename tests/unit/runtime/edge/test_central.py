@@ -24,7 +24,7 @@ from streamq.runtime.edge.messages import (
     encoded_rows,
 )
 from streamq.runtime.edge.packing import packed, parts
-from streamq.runtime.edge.plan import BadPlan, EdgePlan
+from streamq.runtime.edge.plan import BadPlan, CycleRule, EdgePlan
 from streamq.runtime.edge.plan_file import from_json
 from streamq.runtime.edge.transport import Refused, Reply, Unreachable, reply_of, reply_text
 from streamq.stdlib.attributes.shed_plan import ShedPlan
@@ -123,6 +123,14 @@ def test_streams_that_nobody_asked_for(tmp_path: Path) -> None:
         with pytest.raises(BadMessage, match="nobody asked for"):
             central.handle(bad)
     assert list(tmp_path.rglob("*.rows")) == []
+
+
+def test_rows_have_the_key_of_their_stream(tmp_path: Path) -> None:
+    rows = pa.record_batch({"k": ["a"], "y": [1.0]})
+    for plan, key in ((PLAN, ()), (PLAN, ("y",)), (small_plan(cycle=CycleRule(length=3)), ("k",))):
+        made = Rows("weather", ORIGIN, 1, ShedPlan(1, 1, ("x",)), key, rows, np.array([1]))
+        with pytest.raises(BadMessage, match="another key"):
+            central_of(tmp_path, plan).handle(encoded_rows(made, plan.schema, 1))
 
 
 def test_edges_do_not_ask(tmp_path: Path) -> None:

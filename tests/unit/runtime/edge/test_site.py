@@ -151,8 +151,9 @@ def test_nothing_but_keys_that_are_made_up(tmp_path: Path, monkeypatch: pytest.M
     assert harness.site.counts.malformed == 10
 
 
-def test_a_key_of_two_columns(tmp_path: Path) -> None:
-    plan = small_plan(columns={"k": "string", "n": "int32", "x": "double", "y": "double"}, cycle=CycleRule(key=("k", "n"), length=6), **NARROW)
+@pytest.mark.parametrize("key", [("k", "n"), ("n", "k")])
+def test_a_key_of_two_columns(tmp_path: Path, key: tuple[str, ...]) -> None:
+    plan = small_plan(columns={"k": "string", "n": "int32", "x": "double", "y": "double"}, cycle=CycleRule(key=key, length=6), **NARROW)
     given = [("ab"[i % 2], i % 3, float(i), 1.0) for i in range(60)]
     lines = b"".join(json.dumps(dict(zip("knxy", row, strict=True))).encode() + b"\n" for row in given)
     harness = Harness(tmp_path, plan, [(1000.0, lines)])
