@@ -18,7 +18,8 @@ from streamq.stdlib.recovery.synopsis import Series, Synopsis
 def answered(request: Request, store: Store, progress: Progress) -> Answer:
     """The values asked for; NOT_RETAINED of keys that never came, cycles that did not yet, and what is forgotten.
 
-    So is all that another store was asked for: its numbers of cycles mean something else. O(log stored) for each value and segment, with one segment in memory.
+    So is all that another store was asked for: its numbers of cycles mean something else. O(log stored) for each value and
+    segment, with one segment in memory.
     """
     asked = len(request.cycle_no)
     type_ = store.segments.types[request.attribute]

@@ -46,7 +46,8 @@ class Asking:
         """Asks the edge with a store for values of an attribute, of keys in cycles, ``[asked]``.
 
         ``origin``: of the messages that the cycles are of; ``keys``: the columns of the key as messages name them. Any order
-        will do; the answer takes the least where rows are by key and cycle. Gives the number of the request. BadMessage for one that no edge would take; OSError.
+        will do; the answer takes the least where rows are by key and cycle. Gives the number of the request. BadMessage for
+        one that no edge would take; OSError.
         """
         id_ = secrets.token_bytes(8)
         data = encoded_request(Request(id_, origin, self.stream, attribute, keys, cycle_no), self.schema, 0)

@@ -56,7 +56,8 @@ class Desk:
 class Central:
     """``folder``: where messages are written down, those of each stream in a folder of its name.
 
-    ``clock``: seconds that are never put back. Messages may come in several threads. A plan is replaced by ``change``, and edges get it with their next message.
+    ``clock``: seconds that are never put back. Messages may come in several threads. A plan is replaced by ``change``, and
+    edges get it with their next message.
     """
 
     folder: Path
