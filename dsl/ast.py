@@ -646,6 +646,15 @@ class CreateSink(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateChannel(Statement):
+    """A wire that the edges of several streams share. ``split`` is PROPORTIONAL or WEIGHTED."""
+
+    name: Ident
+    kbps: float
+    split: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter(Node):
     name: Ident
     type: Type

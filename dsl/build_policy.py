@@ -172,8 +172,12 @@ def keyword(_b: Build, _span: Span, token: Token) -> str:
 
 
 def goal_capacity(_b: Build, span: Span, amount: Decimal, unit: str) -> ast.ShedGoal:
-    kbps = amount * (1000 if unit == "MBPS" else 1)
-    return ast.ShedGoal(unit="KBPS", amount=float(kbps), span=span)
+    return ast.ShedGoal(unit="KBPS", amount=kbit_per_s(amount, unit), span=span)
+
+
+def kbit_per_s(amount: Decimal, unit: str) -> float:
+    """A capacity in KBPS."""
+    return float(amount * (1000 if unit == "MBPS" else 1))
 
 
 def goal_rate(_b: Build, span: Span, amount: Decimal) -> ast.ShedGoal:
@@ -255,6 +259,7 @@ POLICY_ACTIONS: dict[str, Callable[..., Any]] = {
     "shed_windows": shed_windows,
     "sifter_drop": _setting("DROP"),
     "sifter_partition": _setting("PARTITION"),
+    "split_kind": keyword,
     "stream_policies": policies,
     "synopsis_cycle": _setting("CYCLE"),
     "synopsis_cycle_auto": _auto("CYCLE"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from streamq.dsl import ast
 from streamq.dsl.build import Build, name_text, string_text, tuple_of
-from streamq.dsl.build_policy import report_twice
+from streamq.dsl.build_policy import kbit_per_s, report_twice
 from streamq.dsl.lexer import Token
 from streamq.dsl.source import Span
 from streamq.dsl.types import Type
@@ -160,6 +160,12 @@ def create_sink(
     return ast.CreateSink(name=b.ident(name), options=options, span=span)
 
 
+def create_channel(
+    b: Build, span: Span, name: Token, capacity: Decimal, unit: str, split: str | None
+) -> ast.Statement:
+    return ast.CreateChannel(name=b.ident(name), kbps=kbit_per_s(capacity, unit), split=split, span=span)
+
+
 def create_function(
     b: Build,
     span: Span,
@@ -226,6 +232,7 @@ STATEMENT_ACTIONS: dict[str, Callable[..., Any]] = {
     "bare_query": bare_query,
     "column": column,
     "computed_column": computed_column,
+    "create_channel": create_channel,
     "create_function": create_function,
     "create_query": create_query,
     "create_sink": create_sink,

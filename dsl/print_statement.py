@@ -23,6 +23,8 @@ def statement_doc(node: ast.Node, docs: Docs) -> Doc | None:
             return (head, Indent((HARD, docs[query])))
         case ast.CreateSink(name=name, options=options):
             return joined([("CREATE SINK ", docs[name]), *_with(options, docs)], HARD)
+        case ast.CreateChannel(name=name, kbps=kbps, split=split):
+            return words("CREATE CHANNEL", docs[name], f"CAPACITY {number_text(kbps)} KBPS", split and f"SPLIT {split}")
         case ast.CreateFunction():
             return _function(node, docs)
         case ast.CreateQuery():

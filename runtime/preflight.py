@@ -33,8 +33,11 @@ def preflight(plan: PhysicalPlan) -> tuple[Diagnostic, ...]:
     """
     found: list[Diagnostic] = []
     scans: dict[tuple[object, ...], ScanStream | ScanTable] = {}
+    landing = {edge.stream for edge in plan.edges}
     for query in plan.queries:
         for step in walk(query.root):
+            if isinstance(step, ScanStream) and step.stream in landing:
+                continue  # the run makes its folder
             if isinstance(step, ScanStream | ScanTable) and step.connector == "file":
                 scans.setdefault((step.schema, step.options, step.origin), step)
     for scan in scans.values():

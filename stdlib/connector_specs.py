@@ -6,6 +6,7 @@ the one of a role from ``connectors.find_connector``.
 
 from __future__ import annotations
 
+from streamq.stdlib.edge_options import EDGE
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
 
 _FORMATS = ("json", "csv", "parquet")
@@ -349,6 +350,7 @@ NOOP = ConnectorSpec(
 CONNECTORS: tuple[ConnectorSpec, ...] = (
     FILE_STREAM,
     FILE_TABLE,
+    EDGE,
     RATE,
     NEXMARK,
     MEMORY_SOURCE,

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from streamq.dsl.diagnostics import InternalError, did_you_mean
 from streamq.dsl.types import Type, converts_silently
 from streamq.stdlib.connector_specs import CONNECTORS
+from streamq.stdlib.edge_options import check_edge
 from streamq.stdlib.notation import parse_schema
 from streamq.stdlib.options import OptionValue, Problem, fold_key, read_options
 from streamq.stdlib.registry import ConnectorSpec
@@ -41,6 +42,8 @@ def validate_options(
             _check_file(found, options, role, problems)
         case "nexmark":
             _check_nexmark(found, options, problems)
+        case "edge":
+            check_edge(found, options, problems)
         case _:
             pass
     return found, problems
@@ -222,7 +225,7 @@ def tells_rows_apart(connector: str, options: Mapping[str, object], columns: Col
 
     Spark has the numbers of the rows of a file in ``_metadata``, unless ``columns`` of the file's own have that name.
     """
-    if connector == "nexmark":
+    if connector in ("nexmark", "edge"):
         return True
     own = any(name.casefold() == "_metadata" for name in columns)
     return connector == "file" and options.get("format") == "parquet" and not own

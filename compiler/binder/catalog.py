@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamq.compiler.binder.context import BindContext
+from streamq.compiler.ir.edges import Channel
 from streamq.compiler.ir.expr import Column
 from streamq.compiler.ir.logical import (
     Field,
@@ -34,6 +35,7 @@ class Catalog:
     views: dict[str, ast.CreateView] = field(default_factory=dict)
     sinks: dict[str, SinkDecl] = field(default_factory=dict)
     functions: dict[str, FunctionDecl] = field(default_factory=dict)
+    channels: dict[str, Channel] = field(default_factory=dict)
     places: dict[tuple[str, str], Span] = field(default_factory=dict)
 
     def claim(self, ident: ast.Ident, space: str, context: BindContext) -> bool:

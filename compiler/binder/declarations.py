@@ -6,9 +6,9 @@ import re
 
 from streamq.compiler.binder.catalog import Catalog, Source, identity, with_watermark
 from streamq.compiler.binder.context import RESERVED_PREFIX, BindContext, is_unknown, unknown
+from streamq.compiler.binder.edge_policy import with_edge
 from streamq.compiler.binder.expressions import ExpressionBinder
 from streamq.compiler.binder.outputs import csv_holds
-from streamq.compiler.binder.policy import check_source_policies
 from streamq.compiler.binder.policy_columns import check_policy_columns, readable_of
 from streamq.compiler.binder.relations import reject_aggregates
 from streamq.compiler.binder.scope import Entry, Scope
@@ -62,15 +62,16 @@ def declare_source(
         watermark_ms=delay, primary_key=_primary_key(key, physical, context),
         origin=node.name.span,
     )
+    if isinstance(node, ast.CreateStream):
+        decl = with_edge(decl, node, catalog.channels, context)
     plan: lg.Logical = lg.Scan(decl, owner=decl.name, origin=node.name.span)
     if computed:
         order = {c.name.text: i for i, c in enumerate(node.columns)}
-        items = sorted((*identity(physical), *computed), key=lambda item: order[item[0]])
+        items = sorted((*identity(decl.fields), *computed), key=lambda item: order.get(item[0], len(order)))
         plan = lg.Project(plan, tuple(items), owner=decl.name, origin=node.name.span)
     plan = with_watermark(plan, decl)
     catalog.sources[node.name.text.casefold()] = Source(decl, plan)
     if isinstance(node, ast.CreateStream):
-        check_source_policies(node.policies, context)
         readable = readable_of(decl, plan)
         check_policy_columns(node.policies, (readable,), context, catalog.functions)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from streamq.compiler.analysis.edges import CRITICALITIES
 from streamq.compiler.analysis.tumbling import tumbling_ms
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.outputs import check_output
@@ -14,15 +15,11 @@ from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import Span
 from streamq.stdlib.sifters.grid import CELLS
 
-CRITICALITIES = (
-    "extremely critical", "very critical", "moderately critical", "low critical", "not critical"
-)
 MOST_ATTRIBUTES = 6
 """More would leave a sifter's grid fewer than four steps for each."""
 
 _RANKED = ast.ShedByUtility | ast.ShedOlder
 _SHED_NAMES = {"OLDER": "OLDER THAN", "BYUTILITY": "BY UTILITY"}
-_RECOVER_NAMES = {"SYNOPSIS": "FROM SYNOPSIS", "NEAREST": "FROM NEAREST"}
 
 
 def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
@@ -40,40 +37,22 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
                         without = " without RECOVER ESTIMATE" if bare else ""
                         sifts = isinstance(item, ast.QosSlope | ast.QosFairness)
                         instead = "say SHED SIFTER ON (columns), which goes by it, or remove it" if sifts else ""
-                        _refuse(context, f"QOS {name}{without}", item.span, instead)
+                        refuse(context, f"QOS {name}{without}", item.span, instead)
             case ast.Shed():
-                _check_shed(policy, context)
+                check_shed(policy, context)
                 _check_utility(policy, policies, context)
                 if context.errors == before:
                     _check_goals(policy, policies, context)
             case ast.Recover():
-                _check_recover(policy, context)
+                check_recover(policy, context)
                 if isinstance(policy.method, ast.RecoverDropped):
                     _check_dropped(policy, policies, context)
-                elif context.errors == before and not isinstance(policy.method, ast.RecoverEstimate):
-                    name = type(policy.method).__name__.removeprefix("Recover").upper()
-                    _refuse(context, f"RECOVER {_RECOVER_NAMES.get(name, name)}", policy.span)
             case _:
                 raise TypeError(f"not a policy: {type(policy).__name__}")
 
 
-def check_source_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
-    """Policies of a CREATE STREAM: their values are checked, none of them can be run yet."""
-    for policy in policies:
-        before = context.errors
-        match policy:
-            case ast.Shed():
-                _check_shed(policy, context)
-            case ast.Recover():
-                _check_recover(policy, context)
-            case _:
-                raise TypeError(f"not a policy of a stream: {type(policy).__name__}")
-        if context.errors == before:
-            _refuse(context, "a policy of the stream itself", policy.span,
-                    "put SHED RANDOM BY n PERCENT on the query instead")
-
-
-def _refuse(context: BindContext, what: str, span: Span, help_: str = "") -> None:
+def refuse(context: BindContext, what: str, span: Span, help_: str = "") -> None:
+    """What is right and cannot be run yet: told only where nothing is wrong."""
     context.refusals.append(Diagnostic(
         code="SQ0601", message=f"{what} cannot be run yet", span=span,
         label="nothing would be done about it", help=help_ or "remove it to run the query",
@@ -126,7 +105,8 @@ def _check_confidence(value: float | None, span: Span, context: BindContext) -> 
         context.error("SQ0603", "CONFIDENCE must be above 0 and below 100 PERCENT", span)
 
 
-def _check_shed(policy: ast.Shed, context: BindContext) -> None:
+def check_shed(policy: ast.Shed, context: BindContext) -> None:
+    """Numbers of a SHED clause that are out of range."""
     goal = policy.goal
     if goal is not None:
         if goal.unit == "PERCENT":
@@ -187,33 +167,33 @@ def _check_goals(
     if isinstance(policy.method, _RANKED):
         _check_estimate(policy, policies, context)
     match policy.method:
-        case ast.ShedNone():
+        case ast.ShedNone() | ast.ShedAttributes():
             pass
         case (
             ast.ShedRandom() | ast.ShedAuto() | ast.ShedFair() | ast.ShedByUtility() | ast.ShedOlder()
             | ast.ShedSifter()
         ):
             if goal is not None and goal.unit == "KBPS":
-                _refuse(context, f"SHED {_name(policy.method)} TO CAPACITY", goal.span,
+                refuse(context, f"SHED {_name(policy.method)} TO CAPACITY", goal.span,
                         "say TO RATE n ROWS PER SECOND, or QOS LATENCY instead of a goal")
             elif goal is not None and latency is not None:
                 _both(goal, context)
             elif goal is None and latency is None:
-                _refuse(context, f"SHED {_name(policy.method)} without a goal", policy.span,
+                refuse(context, f"SHED {_name(policy.method)} without a goal", policy.span,
                         "say how old results may be, QOS LATENCY 2 SECONDS, or RANDOM BY 20 PERCENT")
             elif goal is not None and isinstance(policy.method, ast.ShedAuto | ast.ShedFair):
-                _refuse(context, f"SHED {_name(policy.method)} with a goal of its own", policy.span,
+                refuse(context, f"SHED {_name(policy.method)} with a goal of its own", policy.span,
                         "use SHED RANDOM, or QOS LATENCY instead of a goal")
         case ast.ShedJoin():
             _check_join_goal(policy, latency is not None, is_estimated(policies), context)
         case ast.ShedWindows():
             if goal is not None and goal.unit == "KBPS":
-                _refuse(context, "SHED WINDOWS TO CAPACITY", goal.span,
+                refuse(context, "SHED WINDOWS TO CAPACITY", goal.span,
                         "say TO RATE n ROWS PER SECOND, or QOS LATENCY instead of a goal")
             elif goal is not None and latency is not None:
                 _both(goal, context)
             elif goal is None and latency is None:
-                _refuse(context, "SHED WINDOWS without a goal", policy.span,
+                refuse(context, "SHED WINDOWS without a goal", policy.span,
                         "say how old results may be, QOS LATENCY 2 SECONDS, or BY 20 PERCENT")
             elif is_estimated(policies):
                 context.error(
@@ -221,7 +201,7 @@ def _check_goals(
                     policy.method.span, help="remove RECOVER ESTIMATE, or use SHED RANDOM",
                 )
         case method:
-            _refuse(context, f"SHED {_name(method)}", policy.span, "use SHED RANDOM")
+            raise TypeError(f"not a shedding method: {type(method).__name__}")
 
 
 def _check_join_goal(policy: ast.Shed, aged: bool, estimated: bool, context: BindContext) -> None:
@@ -235,7 +215,7 @@ def _check_join_goal(policy: ast.Shed, aged: bool, estimated: bool, context: Bin
     elif goal is not None and aged:
         _both(goal, context)
     elif goal is None and not aged:
-        _refuse(context, "SHED JOIN without a goal", policy.span,
+        refuse(context, "SHED JOIN without a goal", policy.span,
                 "say how old results may be, QOS LATENCY 2 SECONDS, or BY 20 PERCENT")
     elif estimated:
         context.error(
@@ -265,7 +245,7 @@ def check_windows(
     without = shed.goal is None and not _has_latency(policies)
     if without or (shed.goal is not None and shed.goal.unit == "KBPS"):
         return  # refused for that
-    _refuse(context, "SHED WINDOWS of other windows than TUMBLE, all of one length,", shed.span,
+    refuse(context, "SHED WINDOWS of other windows than TUMBLE, all of one length,", shed.span,
             "use [TUMBLE …] windows, or SHED RANDOM")
 
 
@@ -301,13 +281,16 @@ def _is_run(item: ast.QosItem, policy: ast.Qos, policies: tuple[ast.Policy, ...]
             return aged and auto
         case ast.QosError():
             return aged and is_estimated(policies)
+        case ast.QosCriticality():
+            return True  # where shed values come back: looked at when the streams are known
         case ast.QosUtility():
             return isinstance(method, ast.ShedByUtility | ast.ShedJoin) or (aged and auto and not is_estimated(policies))
         case _:
             return False
 
 
-def _check_recover(policy: ast.Recover, context: BindContext) -> None:
+def check_recover(policy: ast.Recover, context: BindContext) -> None:
+    """Numbers of a RECOVER clause that are out of range."""
     match policy.method:
         case ast.RecoverEstimate(confidence=confidence):
             _check_confidence(confidence, policy.span, context)
@@ -349,7 +332,7 @@ def check_dropped_sink(
             help="declare another sink with connector = 'file'",
         )
     elif sink.connector != "file":
-        _refuse(context, f"RECOVER DROPPED INTO a {sink.connector} sink", span, "use a sink with connector = 'file'")
+        refuse(context, f"RECOVER DROPPED INTO a {sink.connector} sink", span, "use a sink with connector = 'file'")
     elif dict(sink.options).get("partition_by"):
         context.error(
             "SQ0602", "rows that go lie in a folder for each micro-batch, not by columns", span,
@@ -358,7 +341,7 @@ def check_dropped_sink(
     for stream in streams:
         check_output(stream.fields, sink, span, context)
         if stream.connector == "rate":
-            _refuse(context, f"RECOVER DROPPED of `{stream.name}`, which cannot be read a second time,", span,
+            refuse(context, f"RECOVER DROPPED of `{stream.name}`, which cannot be read a second time,", span,
                     "use connector 'nexmark' or 'file' for the stream")
 
 

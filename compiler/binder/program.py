@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from streamq.compiler.binder.catalog import Catalog
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.declarations import declare_function, declare_sink, declare_source
+from streamq.compiler.binder.edge_policy import check_edge_query, declare_channel
 from streamq.compiler.binder.join_policy import check_join
 from streamq.compiler.binder.outputs import check_output
 from streamq.compiler.binder.policy import check_dropped_sink, check_policies, check_windows
@@ -30,8 +31,14 @@ def bind_program(
     statements = tuple(statements)
     catalog = Catalog()
     for node in statements:
-        if isinstance(node, ast.CreateFunction):
-            declare_function(node, catalog, context)
+        match node:
+            case ast.CreateFunction():
+                declare_function(node, catalog, context)
+            case ast.CreateChannel():
+                if catalog.claim(node.name, "channel", context):
+                    catalog.channels[node.name.text.casefold()] = declare_channel(node, context)
+            case _:
+                pass
     settings: dict[str, lg.OptionValue] = {}
     for node in statements:
         match node:
@@ -125,6 +132,7 @@ def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQ
         streams = _streams_of(root, catalog)
         utilities = check_policy_columns(node.policies, streams, context, catalog.functions)
         check_windows(node.policies, root, context)
+        check_edge_query(node.policies, root, context)
         utilities += check_join(node.policies, root, context, catalog.functions)
         _check_dropped(node, sink, root, env)
     if sink is not None and node.sink is not None:
@@ -170,6 +178,8 @@ def _warn_unused(statements: tuple[ast.Statement, ...], context: BindContext) ->
                 space, what = "sink", "writes to"
             case ast.CreateFunction():
                 space, what = "function", "calls"
+            case ast.CreateChannel():
+                space, what = "channel", "sends through"
             case _:
                 continue
         used = (space, node.name.text.casefold()) in context.used

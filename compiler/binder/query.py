@@ -6,7 +6,7 @@ from functools import partial
 
 from streamq.compiler.binder.context import UNKNOWN, is_unknown
 from streamq.compiler.binder.expressions import ExpressionBinder
-from streamq.compiler.binder.relations import BoundCte, Environment, bind_named
+from streamq.compiler.binder.relations import BoundCte, Environment, listed
 from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.binder.select import Block, bind_select, distinct_names, finish_groups
 from streamq.compiler.binder.set_comparisons import bind_compared
@@ -58,7 +58,7 @@ def bind_set(body: ast.SetExpr, env: Environment, *, outermost: bool = False) ->
             plan = bind_query(body.query, env, outermost=outermost)
             return lg.ToStream(plan, body.op, owner=env.owner, origin=body.span)
         case ast.NamedOperand():
-            return bind_named(body.name, env)
+            return listed(body.name, env)
         case ast.SetOp():
             return _set_operation(body, env)
         case _:

@@ -84,9 +84,10 @@ def bind_from(item: ast.FromItem, env: Environment) -> tuple[lg.Logical, Scope]:
 def _bind_item(
     item: ast.FromItem, env: Environment, rename: bool
 ) -> tuple[lg.Logical, list[Entry]]:
+    unlisted: frozenset[str] = frozenset()
     match item:
         case ast.TableRef():
-            plan = bind_named(item.name, env)
+            plan, unlisted = bind_named(item.name, env), unlisted_of(item.name, env)
             alias = (item.alias or item.name).text
         case ast.SubqueryRef():
             plan = env.bind_query(item.query, env)
@@ -107,7 +108,7 @@ def _bind_item(
         plan = lg.Project(plan, items, owner=env.owner, origin=item.span)
         columns = tuple(zip(named, plan.schema, strict=True))
     windowed = isinstance(plan.window, lg.Sliding | lg.Session)
-    return plan, [Entry(alias, columns, windowed, span=item.span)]
+    return plan, [Entry(alias, columns, windowed, unlisted=unlisted, span=item.span)]
 
 
 def bind_named(name: ast.Ident, env: Environment) -> lg.Logical:
@@ -127,6 +128,21 @@ def bind_named(name: ast.Ident, env: Environment) -> lg.Logical:
         help=did_you_mean(name.text, known)
         or f"declare it: CREATE STREAM {name.text} (…) WITH (connector = '…')",
     ))
+
+
+def unlisted_of(name: ast.Ident, env: Environment) -> frozenset[str]:
+    """The folded columns of a stream that ``*`` leaves out."""
+    source = None if name.text.casefold() in env.ctes else env.catalog.sources.get(name.text.casefold())
+    return frozenset() if source is None else frozenset(n.casefold() for n in source.decl.unlisted)
+
+
+def listed(name: ast.Ident, env: Environment) -> lg.Logical:
+    """A relation as a query of its own: without the columns that ``*`` leaves out."""
+    plan, unlisted = bind_named(name, env), unlisted_of(name, env)
+    if not unlisted:
+        return plan
+    items = tuple(item for item in identity(plan.schema) if item[0].casefold() not in unlisted)
+    return lg.Project(plan, items, owner=env.owner, origin=name.span)
 
 
 def view_plan(fold: str, name: ast.Ident, env: Environment) -> lg.Logical:

@@ -20,7 +20,9 @@ class Entry:
     columns: tuple[tuple[str, Field], ...]
     windowed: bool = False
     hidden: frozenset[str] = frozenset()
-    """Folded columns that ``*`` leaves out (the second copy of a USING column)."""
+    """Folded columns that bare names do not mean, and ``*`` leaves out (the second copy of a USING column)."""
+    unlisted: frozenset[str] = frozenset()
+    """Folded columns that only ``*`` leaves out (what an edge tells of its rows)."""
     span: Span = NO_SPAN
 
 
@@ -84,7 +86,7 @@ class Scope:
         """The columns of ``*`` or ``t.*``."""
         if qualifier is None:
             return tuple(
-                c for e in self.entries for c in e.columns if c[0].casefold() not in e.hidden
+                c for e in self.entries for c in e.columns if c[0].casefold() not in e.hidden | e.unlisted
             )
         entry = self.entry(qualifier.text)
         if entry is None:
@@ -95,7 +97,7 @@ class Scope:
                 or "the inputs are " + ", ".join(f"`{a}`" for a in aliases),
             )
             return ()
-        return entry.columns
+        return tuple(c for c in entry.columns if c[0].casefold() not in entry.unlisted)
 
     def _find(self, name: str) -> list[tuple[Entry, Field]]:
         fold = name.casefold()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from functools import cached_property
 
+from streamq.compiler.ir.edges import Channel
 from streamq.compiler.ir.expr import AggCall, Column, Expr
 from streamq.compiler.ir.goals import Goal, Rank, Selects, Sift
 from streamq.dsl.ast import R2S, JoinKind, Policy
@@ -88,7 +89,10 @@ class Change(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceDecl:
-    """A stream or table as the program declares it. ``fields`` are its physical columns."""
+    """A stream or table as the program declares it. ``fields`` are its physical columns.
+
+    ``unlisted``: those that nobody declared, and ``*`` leaves out: what an edge says of the rows that it sends.
+    """
 
     name: str
     is_table: bool
@@ -99,6 +103,8 @@ class SourceDecl:
     watermark_ms: int | None = None
     primary_key: tuple[str, ...] = ()
     policies: tuple[Policy, ...] = ()
+    unlisted: frozenset[str] = frozenset()
+    channel: Channel | None = None
     origin: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 

@@ -7,6 +7,7 @@ Spark SQL text in which every name and string is already quoted.
 
 from __future__ import annotations
 
+from streamq.compiler.ir.edges import EdgeStream
 from streamq.compiler.ir.goals import Goal, Sift
 from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.source import NO_SPAN, Span
@@ -252,12 +253,16 @@ class PhysicalQuery:
 
 @dataclass(frozen=True, slots=True)
 class PhysicalPlan:
-    """All queries of a program. ``base_dir``: the folder that relative paths start from (never printed)."""
+    """All queries of a program. ``base_dir``: the folder that relative paths start from (never printed).
+
+    ``edges``: the streams whose rows come from a process at their source.
+    """
 
     queries: tuple[PhysicalQuery, ...]
     functions: tuple[FunctionSource, ...] = ()
     settings: tuple[tuple[str, OptionValue], ...] = ()
     base_dir: str = field(default="", compare=False, repr=False)
+    edges: tuple[EdgeStream, ...] = ()
 
 
 def inputs_of(step: Step) -> tuple[Step, ...]:

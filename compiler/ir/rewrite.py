@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.expr import WINDOW_FIELDS, AggCall, Column, Expr, Quality, transform
+from streamq.compiler.ir.expr import (
+    WINDOW_FIELDS,
+    AggCall,
+    Column,
+    Expr,
+    Quality,
+    columns_of,
+    transform,
+)
 from streamq.compiler.ir.expr import walk as walk_expr
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.records import replace
@@ -164,3 +172,14 @@ def is_window_field(expr: Expr, schema: tuple[lg.Field, ...]) -> bool:
         and expr.name in WINDOW_FIELDS
         and not any(f.name == expr.name for f in schema)
     )
+
+
+def ranked_by(node: lg.Shed) -> frozenset[str]:
+    """The columns that say what a row is worth, in which region it lies, how old it is, or in which window."""
+    if node.sift is not None:
+        return frozenset(node.sift.attributes)
+    if node.rank is None and node.window_ms is None:
+        return frozenset()
+    if node.rank is not None and node.rank.utility is not None:
+        return columns_of(node.rank.utility)
+    return frozenset({node.time})

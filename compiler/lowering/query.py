@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamq.compiler.analysis.edges import edges_of
 from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
@@ -47,7 +48,9 @@ def lower_plan(
         )
         for f in plan.functions
     )
-    physical = ph.PhysicalPlan(tuple(queries), functions, plan.settings, base_dir)
+    edges, wrong = edges_of(plan)
+    found.extend(wrong)
+    physical = ph.PhysicalPlan(tuple(queries), functions, plan.settings, base_dir, edges)
     return physical, tuple(found)
 
 

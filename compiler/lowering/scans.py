@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.edges import landed_path
 from streamq.compiler.ir.expr import Column
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.lowering.sql import quote, spark_type
@@ -23,7 +24,7 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
     have no event time or NULL in a NOT NULL column are malformed: counted and left out. Rows of a table
     are not counted, nor are Parquet rows without event time: a count costs a third of such a scan.
     """
-    source = node.source
+    source = node.source if node.source.connector != "edge" else _landed(node.source)
     options = dict(source.options)
     checked = source.connector == "file"
     text = checked and not source.is_table and options.get("format") in ("json", "csv")
@@ -60,6 +61,15 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
     if counts or missing:
         step = _drop_malformed(scan, counts, missing, node, context)
     return Lowered(_narrow(step, schema, wanted, node, context, bool(counts)), wanted)
+
+
+def _landed(source: lg.SourceDecl) -> lg.SourceDecl:
+    """A stream from an edge as Spark reads it: files of the rows that came."""
+    given = dict(source.options)
+    options: dict[str, lg.OptionValue] = {"format": "parquet", "path": landed_path(str(given["folder"]), source.name)}
+    options |= {"latest_first": False, "multi_line": False, "recursive": False}
+    options |= {k: v for k, v in given.items() if k == "max_files_per_trigger"}
+    return replace(source, connector="file", options=tuple(sorted(options.items())))
 
 
 def gives_event_time(node: lg.Watermark) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column, Expr, columns_of
-from streamq.compiler.ir.rewrite import exprs_of
+from streamq.compiler.ir.rewrite import exprs_of, ranked_by
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl.ast import R2S
 from streamq.dsl.records import replace
@@ -46,7 +46,7 @@ def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
             return replace(node, input=_prune(node.input, need | {node.column}))
         case lg.Shed():
             weight = node.weight if node.weight in need else ""
-            wanted = (need | frozenset(node.keys) | _rank_needs(node)) - {node.weight}
+            wanted = (need | frozenset(node.keys) | ranked_by(node)) - {node.weight}
             return replace(node, input=_prune(node.input, wanted), weight=weight)
         case lg.Window():
             return replace(node, input=_prune(node.input, need | _window_needs(node)))
@@ -109,17 +109,6 @@ def _session_needs(below: lg.Logical) -> frozenset[str]:
     """A session is made by the grouping above it, from the event time."""
     time = below.event_time
     return frozenset({time} if isinstance(below.window, lg.Session) and time is not None else ())
-
-
-def _rank_needs(node: lg.Shed) -> frozenset[str]:
-    """The columns that say what a row is worth, in which region it lies, how old it is, or in which window."""
-    if node.sift is not None:
-        return frozenset(node.sift.attributes)
-    if node.rank is None and node.window_ms is None:
-        return frozenset()
-    if node.rank is not None and node.rank.utility is not None:
-        return columns_of(node.rank.utility)
-    return frozenset({node.time})
 
 
 def _window_needs(node: lg.Window) -> frozenset[str]:

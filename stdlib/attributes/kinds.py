@@ -44,6 +44,13 @@ MIN_CYCLES = 2
 """How often a sequence of values has to be seen to be a cycle."""
 
 
+TRAINING_ROWS = 1_000
+"""First rows of a stream in which its cycle is looked for."""
+
+RANKED_ROWS = 100
+"""Rows that are ranked together where a stream has no cycle."""
+
+
 class Unsheddable(ValueError):
     """More attributes would have to be shed than may be. ``wanted``, ``possible``: how many; ``stream``: of which, if known."""
 

@@ -1,0 +1,213 @@
+"""What the edges of a program do: which columns may go, which never do, which come back, all queries taken together.
+
+A column by which a query tests, groups, joins or windows is never shed, so that which rows an answer is of stays exact. Of
+the others the edge sheds those that tell least (``stdlib.attributes``). What no query reads is not sent at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamq.compiler.analysis.lineage import uses_of
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.edges import EdgeStream, arrow_type, bounds_of
+from streamq.compiler.ir.rewrite import walk
+from streamq.dsl import ast
+from streamq.dsl.diagnostics import Diagnostic, Severity
+from streamq.dsl.records import dataclass
+from streamq.dsl.source import Span
+
+CRITICALITIES = (
+    "extremely critical", "very critical", "moderately critical", "low critical", "not critical"
+)
+"""The categories of QOS CRITICALITY, the strictest first."""
+
+Synopsis = tuple[str, float | None]
+"""A column that comes back from the synopsis, and its error in percent; None: the edge finds it."""
+
+
+def edges_of(plan: lg.LogicalPlan) -> tuple[tuple[EdgeStream, ...], tuple[Diagnostic, ...]]:
+    """The edges that the queries need, by a plan without unneeded columns, and what is wrong with them."""
+    streams = {decl.name: decl for query in plan.queries for decl in edge_streams(query.root)}
+    found: list[Diagnostic] = []
+    edges = tuple(_edge(decl, plan, found) for decl in streams.values())
+    return edges, tuple(found)
+
+
+def edge_streams(root: lg.Logical) -> Iterator[lg.SourceDecl]:
+    """The streams of a plan that come from an edge."""
+    return (n.source for n in walk(root) if isinstance(n, lg.Scan) and n.source.connector == "edge")
+
+
+def sheds(policies: tuple[ast.Policy, ...]) -> ast.Shed | None:
+    """SHED ATTRIBUTES, where it is among them."""
+    return next((p for p in policies if isinstance(p, ast.Shed) and isinstance(p.method, ast.ShedAttributes)), None)
+
+
+def recoveries(policies: tuple[ast.Policy, ...]) -> tuple[ast.RecoverSynopsis | ast.RecoverNearest, ...]:
+    """The clauses that say how shed values come back."""
+    methods = (p.method for p in policies if isinstance(p, ast.Recover))
+    return tuple(m for m in methods if isinstance(m, ast.RecoverSynopsis | ast.RecoverNearest))
+
+
+def recovered(
+    method: ast.RecoverSynopsis | ast.RecoverNearest, decl: lg.SourceDecl
+) -> tuple[str, ...]:
+    """The columns that a clause brings back, as they are declared; all where it names none."""
+    declared = [f.name for f in decl.fields if f.name not in decl.unlisted]
+    named = {n.parts[-1].text.casefold() for n in method.columns}
+    return tuple(n for n in declared if not named or n.casefold() in named)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clauses:
+    """What is said of a stream: by its declaration, and by each query that reads it (``""`` and the names of queries)."""
+
+    decl: lg.SourceDecl
+    by: tuple[tuple[str, tuple[ast.Policy, ...]], ...]
+
+    @property
+    def sheds(self) -> tuple[ast.Shed, ...]:
+        return tuple(shed for _, policies in self.by if (shed := sheds(policies)) is not None)
+
+    @property
+    def recoveries(self) -> tuple[ast.RecoverSynopsis | ast.RecoverNearest, ...]:
+        return tuple(method for _, policies in self.by for method in recoveries(policies))
+
+
+def _edge(decl: lg.SourceDecl, plan: lg.LogicalPlan, found: list[Diagnostic]) -> EdgeStream:
+    readers = [q for q in plan.queries if any(d.name == decl.name for d in edge_streams(q.root))]
+    clauses = _Clauses(decl, (("", decl.policies), *((q.name, q.policies) for q in readers)))
+    cycle = _cycle(clauses, found)
+    kept = _kept(clauses, readers, cycle)
+    read = {_base(name, decl) for q in readers for name in uses_of(q.root, decl.name).read}
+    columns = [f for f in decl.fields if f.name not in decl.unlisted]
+    unread = tuple(f.name for f in columns if f.name not in read and f.name not in kept)
+    synopsis, nearest = _comes_back(clauses, kept, unread, found)
+    capacity = _capacity(clauses, found)
+    methods = [m for m in clauses.recoveries if isinstance(m, ast.RecoverSynopsis)]
+    edge = EdgeStream(
+        stream=decl.name, columns=tuple((f.name, arrow_type(f.type) or "") for f in columns),
+        kept=tuple((f.name, kept[f.name]) for f in columns if f.name in kept), unread=unread,
+        synopsis=synopsis, nearest=nearest, cycle=cycle,
+        finds_cycle=bool(methods) and not cycle, criticality=_criticality(readers),
+        retain_ms=max((m.retain.ms for m in methods if m.retain is not None), default=None),
+        capacity_kbps=capacity, channel=decl.channel if clauses.sheds else None, options=decl.options, origin=decl.origin,
+    )
+    if edge.sheds and len(kept) + len(unread) == len(columns):
+        found.append(_all_kept(edge, clauses.sheds[0].span))
+    return edge
+
+
+def _all_kept(edge: EdgeStream, span: Span) -> Diagnostic:
+    return Diagnostic(
+        "SQ0602", f"nothing of `{edge.stream}` could be shed: all columns that queries read are kept", span,
+        label="sheds columns", help="keep fewer, or make queries test fewer of them; or remove SHED ATTRIBUTES",
+        notes=tuple(f"`{name}`: {why}" for name, why in edge.kept),
+    )
+
+
+def _base(name: str, decl: lg.SourceDecl) -> str:
+    """The declared column that a column of the stream is about."""
+    if name not in decl.unlisted:
+        return name
+    return next((f.name for f in decl.fields if name in bounds_of(f.name)), name)
+
+
+def _kept(clauses: _Clauses, readers: list[lg.LogicalQuery], cycle: tuple[str, ...]) -> dict[str, str]:
+    """The columns that are never shed, each with the reason."""
+    decl = clauses.decl
+    kept = dict.fromkeys(cycle, "the key of the cycle")
+    if decl.event_time is not None:
+        kept.setdefault(decl.event_time, "event time")
+    for field in decl.fields:
+        if not field.nullable and field.name not in decl.unlisted:
+            kept.setdefault(field.name, "NOT NULL")
+    named = {n.parts[-1].text.casefold() for s in clauses.sheds if isinstance(s.method, ast.ShedAttributes) for n in s.method.keep}
+    for field in decl.fields:
+        if field.name.casefold() in named:
+            kept.setdefault(field.name, "KEEP")
+    for query in readers:
+        for name in sorted(uses_of(query.root, decl.name).decide):
+            kept.setdefault(_base(name, decl), f"`{query.name}` tests, groups or joins by it")
+    declared = {f.name for f in decl.fields} - decl.unlisted
+    return {name: why for name, why in kept.items() if name in declared}
+
+
+def _comes_back(
+    clauses: _Clauses, kept: dict[str, str], unread: tuple[str, ...], found: list[Diagnostic]
+) -> tuple[tuple[Synopsis, ...], tuple[str, ...]]:
+    errors: dict[str, float | None] = {}
+    nearest: dict[str, None] = {}
+    for method in clauses.recoveries:
+        for name in recovered(method, clauses.decl):
+            if name in kept or name in unread:
+                if method.columns:
+                    why = f"it is kept: {kept[name]}" if name in kept else "no query reads it"
+                    found.append(_no_effect(name, why, method.span))
+            elif isinstance(method, ast.RecoverNearest):
+                nearest[name] = None
+            else:
+                error = None if method.error == "AUTO" else 100.0 * float(method.error or 0.0)
+                known = errors.get(name)
+                errors[name] = error if known is None else min(known, known if error is None else error)
+        both = sorted(set(errors) & set(nearest))
+        if both:
+            found.append(Diagnostic(
+                "SQ0602", f"`{both[0]}` is to come back from the synopsis and from the nearest row", method.span,
+                help="choose one of them for each column",
+            ))
+    order = [f.name for f in clauses.decl.fields]
+    return tuple(sorted(errors.items(), key=lambda e: order.index(e[0]))), tuple(sorted(nearest, key=order.index))
+
+
+def _no_effect(column: str, why: str, span: Span) -> Diagnostic:
+    return Diagnostic(
+        "SQ0902", f"`{column}` is never shed, so it does not have to be recovered: {why}", span,
+        help="leave it out", severity=Severity.WARNING,
+    )
+
+
+def _cycle(clauses: _Clauses, found: list[Diagnostic]) -> tuple[str, ...]:
+    """The columns by which rows come again, where they are told; all clauses that tell them have to agree."""
+    told: tuple[str, ...] = ()
+    for method in clauses.recoveries:
+        if isinstance(method, ast.RecoverSynopsis) and isinstance(method.cycle, tuple):
+            named = {n.parts[-1].text.casefold() for n in method.cycle}
+            columns = tuple(f.name for f in clauses.decl.fields if f.name.casefold() in named)
+            if told and columns != told:
+                found.append(Diagnostic(
+                    "SQ0602", f"rows of `{clauses.decl.name}` come again by one key: {', '.join(told)} is said before",
+                    method.span, help="say the same CYCLE everywhere",
+                ))
+            told = told or columns
+    return told
+
+
+def _capacity(clauses: _Clauses, found: list[Diagnostic]) -> float | None:
+    goals = [s.goal for s in clauses.sheds if s.goal is not None]
+    for goal in goals[1:]:
+        if goal.amount != goals[0].amount:
+            found.append(Diagnostic(
+                "SQ0602", f"`{clauses.decl.name}` has one wire, and its capacity is said before", goal.span,
+                help="say the same TO CAPACITY everywhere, or only in CREATE STREAM",
+            ))
+    return goals[0].amount if goals else None
+
+
+def _criticality(readers: list[lg.LogicalQuery]) -> str | None:
+    """The strictest of those that queries name."""
+    items = [i for q in readers for p in q.policies if isinstance(p, ast.Qos) for i in p.items]
+    named = {i.criticality.casefold() for i in items if isinstance(i, ast.QosCriticality)}
+    return next((c for c in CRITICALITIES if c in named), None)
+
+
+def only_for_others(query: lg.LogicalQuery, decl: lg.SourceDecl, plan: lg.LogicalPlan) -> frozenset[str]:
+    """The columns that come back for other queries, and not for this one."""
+    own = _names(decl.policies, decl) | _names(query.policies, decl)
+    others = (q for q in plan.queries if q is not query and any(d.name == decl.name for d in edge_streams(q.root)))
+    return frozenset[str]().union(*(_names(q.policies, decl) for q in others)) - own
+
+
+def _names(policies: tuple[ast.Policy, ...], decl: lg.SourceDecl) -> frozenset[str]:
+    return frozenset(name for method in recoveries(policies) for name in recovered(method, decl))
