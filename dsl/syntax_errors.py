@@ -88,7 +88,7 @@ _CLAUSES = (
 _POLICIES = frozenset({"QOS", "SHED", "RECOVER"})
 _AFTER_NAMES = frozenset("FROM AS AND OR IS IN LIKE BETWEEN ASC DESC".split())
 _ALIKE = 0.7
-_MAX_SHOWN = 7
+_MAX_SHOWN = 8
 _ORDER = "SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, then QOS, SHED, RECOVER"
 
 MISSING_SEMICOLON = "end the statement before it with `;`"

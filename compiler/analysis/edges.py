@@ -130,7 +130,7 @@ def _kept(clauses: _Clauses, readers: list[lg.LogicalQuery], cycle: tuple[str, .
     for query in readers:
         for name in sorted(uses_of(query.root, decl.name).decide):
             kept.setdefault(_base(name, decl), f"`{query.name}` tests, groups or joins by it")
-    declared = {f.name for f in decl.fields} - decl.unlisted
+    declared = {f.name for f in decl.fields} - set(decl.unlisted)
     return {name: why for name, why in kept.items() if name in declared}
 
 

@@ -37,7 +37,7 @@ def with_edge(
     _check_clauses(decl, node, channel is not None, context)
     fields = _unlisted(decl, node, context)
     return replace(
-        decl, fields=(*decl.fields, *fields), unlisted=frozenset(f.name for f in fields), channel=channel,
+        decl, fields=(*decl.fields, *fields), unlisted=tuple(f.name for f in fields), channel=channel,
     )
 
 
@@ -51,7 +51,7 @@ def _check_without_edge(node: ast.CreateStream, context: BindContext) -> None:
         if context.errors > before:
             continue
         if _is_of_edges(policy):
-            _needs_edge(node.name.text, policy.span, context)
+            _needs_edge(node.name.text, policy, context)
         else:
             refuse(context, "a policy of the stream itself", policy.span,
                    "put SHED RANDOM BY n PERCENT on the query instead")
@@ -61,12 +61,17 @@ def _is_of_edges(policy: ast.Policy) -> bool:
     return sheds((policy,)) is not None or bool(recoveries((policy,)))
 
 
-def _needs_edge(stream: str, span: Span, context: BindContext) -> None:
-    context.error(
-        "SQ0602", f"Spark itself reads `{stream}`, so there is no wire before it that columns could be shed for", span,
-        label="needs a process at the source",
-        help="say WITH (connector = 'edge', folder = '…'), and start `streamq edge` at the source; or remove it",
+def _needs_edge(stream: str, policy: ast.Policy, context: BindContext) -> None:
+    what = "SHED ATTRIBUTES" if isinstance(policy, ast.Shed) else f"RECOVER FROM {_method(policy)}"
+    refuse(
+        context, f"{what} of `{stream}`, which Spark itself reads,", policy.span,
+        "say WITH (connector = 'edge', folder = '…'), and start `streamq edge` at the source; or remove it",
     )
+
+
+def _method(policy: ast.Policy) -> str:
+    nearest = isinstance(policy, ast.Recover) and isinstance(policy.method, ast.RecoverNearest)
+    return "NEAREST" if nearest else "SYNOPSIS"
 
 
 def _check_types(decl: lg.SourceDecl, node: ast.CreateStream, context: BindContext) -> None:
@@ -161,7 +166,7 @@ def check_edge_query(
     read = next((n.source.name for n in _scans(root)), "the stream")
     for policy in policies:
         if _is_of_edges(policy) and not streams:
-            _needs_edge(read, policy.span, context)
+            _needs_edge(read, policy, context)
         elif sheds((policy,)) is not None and isinstance(policy, ast.Shed):
             check_capacity(policy, any(d.channel is not None for d in streams.values()), context)
         elif recoveries((policy,)) and not shedding:

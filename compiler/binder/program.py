@@ -114,7 +114,9 @@ def _query_names(nodes: list[ast.CreateQuery]) -> list[str]:
 def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQuery | None:
     context, catalog = env.context, env.catalog
     sink = None if node.sink is None else catalog.sink(node.sink, context)
+    before = context.errors
     check_policies(node.policies, context)
+    fine = context.errors == before
     try:
         root = default_stream(bind_query(node.query, env.inner(name, {}), outermost=True))
         check_size(root, node.query.span)
@@ -130,9 +132,10 @@ def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQ
     utilities: tuple[tuple[str, Expr], ...] = ()
     if node.policies:
         streams = _streams_of(root, catalog)
+        if fine:
+            check_edge_query(node.policies, root, context)
         utilities = check_policy_columns(node.policies, streams, context, catalog.functions)
         check_windows(node.policies, root, context)
-        check_edge_query(node.policies, root, context)
         utilities += check_join(node.policies, root, context, catalog.functions)
         _check_dropped(node, sink, root, env)
     if sink is not None and node.sink is not None:

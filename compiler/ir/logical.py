@@ -103,7 +103,7 @@ class SourceDecl:
     watermark_ms: int | None = None
     primary_key: tuple[str, ...] = ()
     policies: tuple[Policy, ...] = ()
-    unlisted: frozenset[str] = frozenset()
+    unlisted: tuple[str, ...] = ()
     channel: Channel | None = None
     origin: Span = field(default=NO_SPAN, compare=False, repr=False)
 

@@ -2,7 +2,7 @@
 
 ::
 
-    Scan(weather)  ->  Project(…, CASE WHEN NOT ARRAY_CONTAINS(shed_columns, 'humidity') THEN humidity END AS humidity, …)
+    Scan(weather)  ->  Project(…, CASE WHEN ARRAY_CONTAINS(shed_columns, 'humidity') THEN NULL ELSE humidity END AS humidity, …)
 
 The rows are the same files for all queries, and have the values that came back for any of them.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from streamq.compiler.analysis.edges import edge_streams, only_for_others
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.edges import SHED_COLUMNS, bounds_of
-from streamq.compiler.ir.expr import Call, Case, Column, Expr, Literal, Op
+from streamq.compiler.ir.expr import Call, Case, Column, Expr, Literal
 from streamq.compiler.ir.rewrite import rewrite_up
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl.records import replace
@@ -57,5 +57,4 @@ def _unless_shed(value: Column, column: str) -> Expr:
         function="ARRAY_CONTAINS", spec=spec, type=BOOLEAN,
         args=(Column(name=SHED_COLUMNS, type=Array(STRING)), Literal(value=column, type=STRING, nullable=False)),
     )
-    sent = Op(op="NOT", args=(shed,), type=BOOLEAN)
-    return Case(whens=((sent, value),), default=None, type=value.type)
+    return Case(whens=((shed, Literal(value=None, type=value.type)),), default=value, type=value.type)

@@ -370,6 +370,9 @@ STATEMENTS = st.one_of(
     st.builds(ast.CreateView, name=IDENTS, columns=tuples(IDENTS, 0, 2), query=queries(2)),
     st.builds(ast.CreateSink, name=IDENTS, options=_OPTIONS.filter(bool)),
     st.builds(
+        ast.CreateChannel, name=IDENTS, kbps=AMOUNTS, split=maybe(st.sampled_from(["PROPORTIONAL", "WEIGHTED"]))
+    ),
+    st.builds(
         ast.CreateFunction,
         name=IDENTS,
         parameters=tuples(st.builds(ast.Parameter, name=IDENTS, type=TYPES), 0, 2),

@@ -70,7 +70,7 @@ def test_values_out_of_range(policy: str) -> None:
         "SHED FAIR WINDOW 10 SECONDS TO CAPACITY 120 KBPS",
         "SHED FAIR WINDOW 10 SECONDS",
         "SHED WINDOWS",
-        "SHED ATTRIBUTES KEEP (i, s.x)",
+        "SHED ATTRIBUTES KEEP (i, s.x) TO CAPACITY 5 KBPS",
         "RECOVER (i, x) FROM SYNOPSIS ERROR AUTO CYCLE (t) RETAIN 2 HOURS",
         "RECOVER ALL FROM NEAREST",
         "SHED RANDOM BY 5 PERCENT RECOVER DROPPED INTO out",

@@ -7,17 +7,17 @@ from streamq.compiler.analysis.lineage import uses_of
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.edges import EdgeStream, bounds_of, has_bounds
 from streamq.compiler.notices import PlanNotice
-from streamq.compiler.passes.base import PassContext
 
 
-def tell_edges(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
+def edge_notices(plan: lg.LogicalPlan) -> tuple[PlanNotice, ...]:
+    """A notice for each query and each stream that it reads through a narrow wire; of a plan without unneeded columns."""
     edges = {edge.stream: edge for edge in edges_of(plan)[0] if edge.sheds}
-    for query in plan.queries:
-        for decl in {d.name: d for d in edge_streams(query.root)}.values():
-            edge = edges.get(decl.name)
-            if edge is not None:
-                context.notices.append(_notice(query, decl, edge, only_for_others(query, decl, plan)))
-    return None
+    return tuple(
+        _notice(query, decl, edges[decl.name], only_for_others(query, decl, plan))
+        for query in plan.queries
+        for decl in {d.name: d for d in edge_streams(query.root)}.values()
+        if decl.name in edges
+    )
 
 
 def _notice(
