@@ -175,7 +175,8 @@ def _example(option: OptionSpec) -> str:
         case OptionType.BOOL:
             return "true"
         case OptionType.INT | OptionType.FLOAT:
-            return f"{option.default if option.default is not None else 1}"
+            least = 1 if option.least is None else option.least
+            return f"{option.default if option.default is not None else least}"
         case _:
             return f"'{option.default if option.default is not None else '…'}'"
 

@@ -100,10 +100,16 @@ def _edge(decl: lg.SourceDecl, plan: lg.LogicalPlan, found: list[Diagnostic]) ->
 
 
 def _all_kept(edge: EdgeStream, span: Span) -> Diagnostic:
+    """An error where nothing can go; where columns go that nobody reads, that may be enough."""
+    notes = tuple(f"`{name}`: {why}" for name, why in edge.kept)
+    if edge.unread:
+        return Diagnostic(
+            "SQ0902", f"of `{edge.stream}` nothing can be shed but columns that no query reads: all others are kept", span,
+            help="if the rest does not fit, rows wait at their source", notes=notes, severity=Severity.WARNING,
+        )
     return Diagnostic(
-        "SQ0602", f"nothing of `{edge.stream}` could be shed: all columns that queries read are kept", span,
-        label="sheds columns", help="keep fewer, or make queries test fewer of them; or remove SHED ATTRIBUTES",
-        notes=tuple(f"`{name}`: {why}" for name, why in edge.kept),
+        "SQ0602", f"nothing of `{edge.stream}` could be shed: all of its columns are kept", span, label="sheds columns",
+        help="keep fewer, or make queries test fewer of them; or remove SHED ATTRIBUTES", notes=notes,
     )
 
 
@@ -186,6 +192,11 @@ def _cycle(clauses: _Clauses, found: list[Diagnostic]) -> tuple[str, ...]:
 
 def _capacity(clauses: _Clauses, found: list[Diagnostic]) -> float | None:
     goals = [s.goal for s in clauses.sheds if s.goal is not None]
+    if clauses.sheds and not goals and clauses.decl.channel is None:
+        found.append(Diagnostic(
+            "SQ0602", f"nothing says how much fits through the wire of `{clauses.decl.name}`", clauses.sheds[0].span,
+            label="sheds columns until the rest fits", help="say TO CAPACITY 120 KBPS, or WITH (channel = '…') of a CREATE CHANNEL",
+        ))
     for goal in goals[1:]:
         if goal.amount != goals[0].amount:
             found.append(Diagnostic(
