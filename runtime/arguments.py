@@ -69,7 +69,8 @@ def _add_check(check: argparse.ArgumentParser) -> None:
 
 def _add_compile(compiles: argparse.ArgumentParser) -> None:
     compiles.add_argument("file", metavar="FILE", help=_FILE_HELP)
-    compiles.add_argument("--emit", choices=("plan", "pyspark"), default="plan")
+    compiles.add_argument("--emit", choices=("plan", "pyspark", "edge"), default="plan")
+    compiles.add_argument("--stream", metavar="NAME", help="with --emit edge: of which stream")
     compiles.add_argument("-o", "--output", type=Path, metavar="PATH", help="write there")
 
 
@@ -122,6 +123,17 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     shown.add_argument("--json", action="store_true", help="print JSON lines")
 
 
+def _add_edge(edge: argparse.ArgumentParser) -> None:
+    edge.add_argument("file", metavar="FILE", help="a .cql program, or a plan that `compile --emit edge` wrote (.json)")
+    edge.add_argument("--stream", metavar="NAME", help="the stream, where the program has more than one from an edge")
+    edge.add_argument("--from", dest="read", metavar="PATH", help="a file, a folder of files, - for standard input; else what the program says")
+    edge.add_argument("--to", metavar="URL", help="http://host:port of the run, or the folder that it reads; else what the program says")
+    edge.add_argument("--store", type=file_to_write, metavar="PATH", help="the file of the synopsis and of what is on its way; NAME.edge")
+    edge.add_argument("--token-file", type=Path, metavar="PATH", help="holds the token that the run knows too")
+    edge.add_argument("--once", action="store_true", help="send what is there now, then stop")
+    edge.add_argument("-q", "--quiet", action="store_true", help="say only what goes wrong")
+
+
 def _add_backfill(backfill: argparse.ArgumentParser) -> None:
     backfill.add_argument("file", metavar="FILE", help=_FILE_HELP)
     backfill.add_argument("--query", metavar="NAME", help="the query, where more than one keeps what it sheds")
@@ -163,6 +175,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "compile": ("write a program's plan, or a PySpark program that runs on its own", _add_compile),
     "explain": ("show what the compiler makes of a program", _add_explain),
     "run": ("run the queries of a program on Spark", _add_run),
+    "edge": ("read a stream at its source and send it to the run, without Spark", _add_edge),
     "backfill": ("run a query over the rows that it shed, where RECOVER DROPPED kept them", _add_backfill),
     "test": ("run the tests of programs, without Spark or on it too", _add_test),
     "fmt": ("bring programs into the standard layout, in place", _add_fmt),

@@ -76,6 +76,13 @@ def run(args: Arguments) -> int:
     return run(args)
 
 
+def edge(args: Arguments) -> int:
+    """Reads a stream at its source and sends it to the run."""
+    from streamq.runtime.edge_command import edge
+
+    return edge(args)
+
+
 def backfill(args: Arguments) -> int:
     """Runs a query over the rows that it shed."""
     from streamq.runtime.run_command import backfill
@@ -95,6 +102,7 @@ COMMANDS: dict[str, Command] = {
     "compile": commands.compile_file,
     "explain": commands.explain,
     "run": run,
+    "edge": edge,
     "backfill": backfill,
     "test": run_tests,
     "fmt": commands.fmt,

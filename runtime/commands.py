@@ -23,6 +23,7 @@ from streamq.runtime.output import (
 
 if TYPE_CHECKING:
     from streamq.compiler.driver import CompileResult
+    from streamq.compiler.ir.physical import PhysicalPlan
     from streamq.runtime.programs import Loaded
 
 
@@ -54,7 +55,7 @@ def check(args: Arguments) -> int:
 
 
 def compile_file(args: Arguments) -> int:
-    """The physical plan as JSON, or a PySpark program."""
+    """The physical plan as JSON, a PySpark program, or the plan of an edge."""
     from streamq.compiler.explain import render
     from streamq.compiler.explain.pyspark_source import refusals, to_pyspark
 
@@ -67,6 +68,8 @@ def compile_file(args: Arguments) -> int:
             show(refused, program.sources)
             return PROGRAM_ERROR
         text = to_pyspark(plan, name=Path(program.name).stem)
+    elif args.emit == "edge":
+        text = _edge_plan(program.result.require(), args.stream)
     else:
         text = render(program.result, stage="physical", format="json")
     if args.output is None:
@@ -74,6 +77,21 @@ def compile_file(args: Arguments) -> int:
         return OK
     write(args.output, text if text.endswith("\n") else f"{text}\n")
     return OK
+
+
+def _edge_plan(plan: PhysicalPlan, stream: str | None) -> str:
+    """The plan of an edge, without its token."""
+    import json
+
+    from streamq.runtime.edge.compiled import edge_plan
+    from streamq.runtime.edge.plan import BadPlan
+    from streamq.runtime.edge.plan_file import to_json
+    from streamq.runtime.edge_command import chosen
+
+    try:
+        return json.dumps(to_json(edge_plan(chosen(plan.edges, stream)), token=False), indent=2)
+    except BadPlan as error:
+        raise UsageError(str(error)) from error
 
 
 def explain(args: Arguments) -> int:

@@ -33,6 +33,14 @@ EDGE = ConnectorSpec(
             doc="In a channel with SPLIT WEIGHTED: twice as much sheds half as much.",
         ),
         OptionSpec(
+            name="ranking", type=OptionType.CHOICE, choices=("stddev", "cv", "minmax_stddev"), default="stddev",
+            doc="By what columns tell little: how much their values vary in their own unit, by their mean, or by their range.",
+        ),
+        OptionSpec(
+            name="scope", type=OptionType.CHOICE, choices=("window", "per_key"), default="window",
+            doc="Over what they vary: all rows of a cycle, or the last rows of each key, on average.",
+        ),
+        OptionSpec(
             name="cycle_rows", type=OptionType.INT, least=1, most=1_000_000,
             doc="Rows after which the keys of CYCLE come again; found unless said. Without RECOVER: rows that are ranked together, 100.",
         ),
