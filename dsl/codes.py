@@ -63,6 +63,7 @@ CODES: dict[str, str] = {
     "SQ0804": "malformed row",
     "SQ0805": "checkpoint does not belong to this query",
     "SQ0806": "sink cannot be written",
+    "SQ0807": "rows of edges cannot be received",
     "SQ0901": "state grows without bound",
     "SQ0902": "statement has no effect",
     "SQ1001": "tests cannot be read",

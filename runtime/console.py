@@ -200,6 +200,7 @@ class JsonListener(SilentListener):
                 "seconds": round(report.seconds, 3),
                 "queries": [totals.to_dict() for totals in report.totals],
                 "diagnostics": [d.to_dict(sources) for d in report.diagnostics],
+                **({"edges": [one.to_dict() for one in report.received]} if report.received else {}),
             }
         )
 
@@ -314,6 +315,7 @@ def summary_text(report: RunReport) -> Text:
             f"{one.expected_keep:.1%}), quality of all answers {one.quality:.1%} (expected {one.expected_quality:.1%})"
         ))
     lines += [Text(words(one)) for one in report.selected]
+    lines += [Text(one.words) for one in report.received]
     return Text("\n").join(lines)
 
 

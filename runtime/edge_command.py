@@ -39,7 +39,6 @@ def edge(args: Arguments) -> int:
     from streamq.runtime.edge.site import Site
     from streamq.runtime.edge.store import BadStore, Store
     from streamq.runtime.edge.transport import Refused
-    from streamq.stdlib.attributes.cycle import NoCycle
 
     try:
         asked = _from_plan(args) if args.file.endswith(".json") else _from_program(args)
@@ -55,9 +54,6 @@ def edge(args: Arguments) -> int:
             progress.say(f"reads {asked.read}, sends to {asked.to}; its synopsis and what is on its way are in {path}")
             site.start()
             _work(site, progress, to_the_end)
-    except NoCycle:
-        print_error("no columns come again in a fixed order in the first rows: say RECOVER … CYCLE (columns)")
-        return RUN_FAILED
     except (BadPlan, BadStore, Refused) as error:
         print_error(f"streamq: {error}")
         return RUN_FAILED

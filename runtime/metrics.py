@@ -168,12 +168,44 @@ class Selected:
 
 
 @dataclass(frozen=True, slots=True)
+class Received:
+    """What came from the edge of a stream. ``shed``: values; of those that were asked for, ``recovered`` ones, those whose
+    answer came too ``late``, and those that the edge had ``not_retained``; ``bad``: files that were no messages.
+    """
+
+    stream: str
+    rows: int = 0
+    messages: int = 0
+    shed: int = 0
+    recovered: int = 0
+    late: int = 0
+    not_retained: int = 0
+    bad: int = 0
+
+    @property
+    def words(self) -> str:
+        """As a line of the summary."""
+        parts = [f"{self.rows:,} rows came from the edge of {self.stream}"]
+        if self.shed:
+            missing = {"too late": self.late, "not retained": self.not_retained}
+            lost = ", ".join(f"{n:,} {why}" for why, n in missing.items() if n)
+            parts.append(f"{self.shed:,} values shed, {self.recovered:,} of them recovered{f' ({lost})' if lost else ''}")
+        if self.bad:
+            parts.append(f"{self.bad:,} files put aside that were no messages")
+        return "; ".join(parts)
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class RunReport:
     """How a run ended: ``finished``, ``duration``, ``limit``, ``signal`` or ``failed``.
 
     ``seconds`` counts from the start of the queries, without the start of Spark. ``memory`` holds
     the rows of memory sinks by query, batch after batch. ``unfinished``: the queries that had to be
     stopped, as they had not ended by themselves. ``sifted``: of each sifter. ``selected``: of each join that selects.
+    ``received``: of each stream from an edge.
     """
 
     ended_by: str
@@ -184,6 +216,7 @@ class RunReport:
     unfinished: tuple[str, ...] = ()
     sifted: tuple[Sifted, ...] = ()
     selected: tuple[Selected, ...] = ()
+    received: tuple[Received, ...] = ()
 
     @property
     def failed(self) -> bool:

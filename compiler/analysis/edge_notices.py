@@ -52,6 +52,6 @@ def _fate(name: str, edge: EdgeStream, foreign: frozenset[str]) -> str:
 
 
 def _wire(edge: EdgeStream) -> str:
-    if edge.channel is not None:
-        return f"channel `{edge.channel.name}` of {edge.channel.kbps:g} kbit/s"
-    return f"{edge.capacity_kbps:g} kbit/s"
+    own = "" if edge.capacity_kbps is None else f"{edge.capacity_kbps:g} kbit/s"
+    shared = "" if edge.channel is None else f"channel `{edge.channel.name}` of {edge.channel.kbps:g} kbit/s"
+    return " and ".join(part for part in (own, shared) if part)

@@ -22,6 +22,9 @@ CRITICALITIES = (
 )
 """The categories of QOS CRITICALITY, the strictest first."""
 
+TOGETHER = ("folder", "listen", "token", "token_file", "keep")
+"""Options in which all streams from edges agree."""
+
 Synopsis = tuple[str, float | None]
 """A column that comes back from the synopsis, and its error in percent; None: the edge finds it."""
 
@@ -31,7 +34,16 @@ def edges_of(plan: lg.LogicalPlan) -> tuple[tuple[EdgeStream, ...], tuple[Diagno
     streams = {decl.name: decl for query in plan.queries for decl in edge_streams(query.root)}
     found: list[Diagnostic] = []
     edges = tuple(_edge(decl, plan, found) for decl in streams.values())
+    for edge in edges[1:]:
+        found += [_apart(edge, edges[0], name) for name in TOGETHER if dict(edge.options).get(name) != dict(edges[0].options).get(name)]
     return edges, tuple(found)
+
+
+def _apart(edge: EdgeStream, first: EdgeStream, option: str) -> Diagnostic:
+    return Diagnostic(
+        "SQ0602", f"`{edge.stream}` and `{first.stream}` have another `{option}`: a run takes the rows of all edges at one place",
+        edge.origin, help=f"give both the same `{option}`; each stream has a folder of its own in it",
+    )
 
 
 def edge_streams(root: lg.Logical) -> Iterator[lg.SourceDecl]:

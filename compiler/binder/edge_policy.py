@@ -34,7 +34,7 @@ def with_edge(
         return decl
     _check_types(decl, node, context)
     channel = _channel(decl, node, channels, context)
-    _check_clauses(decl, node, channel is not None, context)
+    _check_clauses(decl, node, context)
     fields = _unlisted(decl, node, context)
     return replace(
         decl, fields=(*decl.fields, *fields), unlisted=tuple(f.name for f in fields), channel=channel,
@@ -102,13 +102,13 @@ def _channel(
     return found
 
 
-def _check_clauses(decl: lg.SourceDecl, node: ast.CreateStream, shared: bool, context: BindContext) -> None:
+def _check_clauses(decl: lg.SourceDecl, node: ast.CreateStream, context: BindContext) -> None:
     for policy in node.policies:
         before = context.errors
         match policy:
             case ast.Shed(method=ast.ShedAttributes()):
                 check_shed(policy, context)
-                check_capacity(policy, shared, context)
+                check_capacity(policy, context)
             case ast.Recover(method=ast.RecoverSynopsis() | ast.RecoverNearest()):
                 check_recover(policy, context)
                 if sheds(node.policies) is None and context.errors == before:
@@ -117,17 +117,13 @@ def _check_clauses(decl: lg.SourceDecl, node: ast.CreateStream, shared: bool, co
                 refuse(context, "such a policy of the stream itself", policy.span, "put it on the query instead")
 
 
-def check_capacity(policy: ast.Shed, shared: bool, context: BindContext) -> None:
+def check_capacity(policy: ast.Shed, context: BindContext) -> None:
     """Columns are shed for the capacity of a wire: the stream's own, or that of a channel."""
     goal = policy.goal
     if goal is not None and goal.unit != "KBPS":
         context.error(
             "SQ0602", "SHED ATTRIBUTES keeps every row, and sheds columns until the rest fits through a wire", goal.span,
             help="say how much that takes: TO CAPACITY 120 KBPS",
-        )
-    elif goal is not None and shared:
-        context.error(
-            "SQ0602", "the stream has a channel, which says what the capacity is", goal.span, help="remove one of them"
         )
 
 
@@ -168,7 +164,7 @@ def check_edge_query(
         if _is_of_edges(policy) and not streams:
             _needs_edge(read, policy, context)
         elif sheds((policy,)) is not None and isinstance(policy, ast.Shed):
-            check_capacity(policy, any(d.channel is not None for d in streams.values()), context)
+            check_capacity(policy, context)
         elif recoveries((policy,)) and not shedding:
             _nothing_shed(next(iter(streams)), policy.span, context)
         elif isinstance(policy, ast.Qos):

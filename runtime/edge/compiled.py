@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import cast
 
 from streamq.compiler.ir.edges import EdgeStream
+from streamq.dsl.records import replace
+from streamq.runtime.edge.channel import floor_kbps
+from streamq.runtime.edge.opening import shared
 from streamq.runtime.edge.plan import CycleRule, EdgePlan, Format
 from streamq.stdlib.attributes.kinds import RANKED_ROWS, Dispersion, Scope
 from streamq.stdlib.attributes.ranking import Ranking
@@ -16,49 +19,42 @@ from streamq.stdlib.recovery.criticality import Category, category
 UNLIMITED_KBPS = 1e8
 """Of a wire of which nothing is said: more than any has."""
 
-LEASE_S = 5.0
-"""How long a part of a channel is an edge's without a word of the central side."""
+RETAIN_S = 7 * 86_400.0
+"""For how long shed values can be asked for where no RETAIN says it."""
 
-FLOOR_KBPS, FLOOR_SHARE = 1.0, 0.01
-"""What an edge may send of a channel of which it was given nothing: enough to be heard of."""
-
-
-def floor_kbps(channel_kbps: float) -> float:
-    """Of a channel of so many kbit/s."""
-    return max(FLOOR_KBPS, FLOOR_SHARE * channel_kbps)
-
-
-def edge_plan(edge: EdgeStream, token: str = "") -> EdgePlan:
-    """The first plan of an edge. In a channel it has only the floor, until the central side gives it a part.
+def edge_plan(edge: EdgeStream, members: int = 1, token: str = "") -> EdgePlan:
+    """The plan that an edge begins with. In a channel of so many ``members`` it has the floor until the run gives it a part.
 
     BadPlan for what cannot be.
     """
+    plan = replace(link_plan(edge), token=token)
+    if edge.channel is None:
+        return plan
+    floor = float(floor_kbps(edge.channel.kbps, members))
+    return shared(plan, floor, floor, plan.revision)
+
+
+def link_plan(edge: EdgeStream) -> EdgePlan:
+    """The plan of an edge by itself, with all of its own wire. BadPlan for what cannot be."""
     options = dict(edge.options)
-    shared = edge.channel is not None and edge.capacity_kbps is None
-    capacity = edge.capacity_kbps or UNLIMITED_KBPS
-    floor = 0.0
-    if shared and edge.channel is not None:
-        capacity = floor = floor_kbps(edge.channel.kbps)
     told = {name: error for name, error in edge.synopsis if error is not None}
     return EdgePlan(
-        stream=edge.stream, columns=dict(edge.columns), cycle=_cycle(edge), capacity_kbps=capacity,
+        stream=edge.stream, columns=dict(edge.columns), cycle=_cycle(edge), capacity_kbps=edge.capacity_kbps or UNLIMITED_KBPS,
         protected=frozenset(name for name, _ in edge.kept), unread=frozenset(edge.unread),
-        retained=frozenset(name for name, _ in edge.synopsis), format=cast(Format, options.get("format", "json")),
+        retained=frozenset(name for name, _ in edge.synopsis), format=cast(Format, options["format"]),
         bucket_bytes=int(options.get("bucket", 0)), unit="BYTES",
         ranking=Ranking(
-            dispersion=cast(Dispersion, str(options.get("ranking", "stddev")).upper()),
-            scope=cast(Scope, str(options.get("scope", "window")).upper()),
+            dispersion=cast(Dispersion, str(options["ranking"]).upper()), scope=cast(Scope, str(options["scope"]).upper()),
         ),
         errors=told, error_auto=len(told) < len(edge.synopsis), error_cap_pct=_cap(edge),
-        retain_s=7 * 86_400.0 if edge.retain_ms is None else edge.retain_ms / 1000,
-        synopsis_bytes=int(options.get("synopsis_bytes", 1 << 30)), linger_s=float(options.get("linger", 60_000)) / 1000,
-        lease_s=LEASE_S if shared else 0.0, floor_kbps=floor, token=token,
+        retain_s=RETAIN_S if edge.retain_ms is None else edge.retain_ms / 1000,
+        synopsis_bytes=int(options["synopsis_bytes"]), linger_s=int(options["linger"]) / 1000,
     )
 
 
 def _cycle(edge: EdgeStream) -> CycleRule:
     options = dict(edge.options)
-    training = int(options.get("training_rows", 0))
+    training = int(options["training_rows"])
     rows = int(options.get("cycle_rows", 0))
     if edge.cycle:
         return CycleRule(key=edge.cycle, length=rows, training_rows=training)

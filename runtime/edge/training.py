@@ -23,6 +23,9 @@ from streamq.stdlib.recovery.plateau import plateau_error_pct, training
 UNLIKELY = 1 << 20
 """By how many bytes numbers with a fraction are taken for wider, as the narrowest of equal attributes becomes the key."""
 
+LEAST_RANKED = 30
+"""Rows that are ranked together at least where the length of a cycle is found: of three keys one cycle says nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Learned:
@@ -57,7 +60,12 @@ def _cycle(plan: EdgePlan, rows: pa.RecordBatch) -> Cycle:
         return _found(plan, rows)
     if not rule.key:
         return Cycle((), rule.length)
-    return declared(_in_order(plan, rule.key), rule.length or _different(rows, rule.key))
+    return declared(_in_order(plan, rule.key), rule.length or _rows_of_cycles(_different(rows, rule.key)))
+
+
+def _rows_of_cycles(keys: int) -> int:
+    """A cycle of so many keys, or as many of them as it takes for a ranking to rest on something."""
+    return keys * math.ceil(LEAST_RANKED / keys)
 
 
 def _found(plan: EdgePlan, rows: pa.RecordBatch) -> Cycle:

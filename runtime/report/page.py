@@ -44,7 +44,7 @@ def page(record: RunRecord) -> str:
     return document(
         title,
         f"<h1>{escape(record.program)}</h1>"
-        f"<p>{record.seconds:.1f} seconds, ended by: {escape(record.ended_by)}</p>{_table(record)}{_sifters(record)}{sections}"
+        f"<p>{record.seconds:.1f} seconds, ended by: {escape(record.ended_by)}</p>{_table(record)}{_sifters(record)}{_edges(record)}{sections}"
         f'<script type="application/json" id="data">{data}</script>',
     )
 
@@ -96,6 +96,11 @@ def _sifters(record: RunRecord) -> str:
 def _sifter_name(one: Sifted) -> str:
     times = f"{one.built} time{'s' if one.built != 1 else ''}"
     return f"sifter on {one.stream} ({', '.join(one.attributes)}), built {times}; rows of {one.seen_by}"
+
+
+def _edges(record: RunRecord) -> str:
+    """What came from each edge."""
+    return "".join(f"<p>{escape(one.words)}</p>" for one in record.received)
 
 
 def _joined(record: RunRecord, query: str) -> str:

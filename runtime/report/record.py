@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport, Selected, Sifted
+from streamq.runtime.metrics import QuerySample, QueryTotals, Received, RunReport, Selected, Sifted
 from streamq.runtime.run import SilentListener
 
 VERSION = 1
@@ -76,6 +76,7 @@ class RunRecord:
     queries: tuple[QueryRecord, ...]
     sifted: tuple[Sifted, ...] = ()
     selected: tuple[Selected, ...] = ()
+    received: tuple[Received, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
@@ -83,6 +84,7 @@ class RunRecord:
             "version": VERSION, "program": self.program, "ended_by": self.ended_by,
             "seconds": round(self.seconds, 3), "queries": [q.to_dict() for q in self.queries],
             "sifters": [s.to_dict() for s in self.sifted], "joins": [s.to_dict() for s in self.selected],
+            "edges": [s.to_dict() for s in self.received],
         }
 
 
@@ -108,7 +110,7 @@ class Recorder(SilentListener):
             QueryRecord(t.query, t, _points(self.samples.get(t.query, []), began), goals.get(t.query))
             for t in report.totals
         )
-        return RunRecord(program, report.ended_by, report.seconds, queries, report.sifted, report.selected)
+        return RunRecord(program, report.ended_by, report.seconds, queries, report.sifted, report.selected, report.received)
 
 
 def _points(samples: list[QuerySample], began: float) -> tuple[Point, ...]:

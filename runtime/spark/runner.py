@@ -11,18 +11,27 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from queue import SimpleQueue
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamq.compiler.ir.physical import OptionValue, PhysicalPlan, PhysicalQuery
+from streamq.compiler.ir.physical import (
+    OptionValue,
+    PhysicalPlan,
+    PhysicalQuery,
+    ScanStream,
+    walk,
+)
 from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.dsl.source import NO_SPAN
+from streamq.dsl.source import NO_SPAN, Span
 from streamq.runtime import checkpoint
 from streamq.runtime.control.decisions import KEPT_FILES
 from streamq.runtime.control.steering import Steering
+from streamq.runtime.edge.receiving import patience_s, received, reception_of
+from streamq.runtime.edge.reception import Reception
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import RunListener, RunOptions, SilentListener
@@ -69,6 +78,8 @@ class _Run:
     memory: dict[str, list[ResultRows]] = field(default_factory=dict)
     spools: dict[str, Spool] = field(default_factory=dict)
     shown: int = 0
+    reception: Reception | None = None
+    told: SimpleQueue[str] = field(default_factory=SimpleQueue)
     _warm_at: float | None = None
 
     def watch(self, began: float) -> str:
@@ -76,6 +87,7 @@ class _Run:
         while True:
             for one in self.running:
                 self._follow(one)
+            self._hear()
             seconds = time.monotonic() - began
             self.listener.tick(seconds)
             if self.stop.is_set():
@@ -142,6 +154,13 @@ class _Run:
             if rows is not None:
                 self._deliver(one.plan, rows)
 
+    def _hear(self) -> None:
+        """What the reception of edges has to say, which speaks from threads of its own."""
+        while not self.told.empty():
+            self.listener.notice("edges", self.told.get())
+        if self.reception is not None and self.reception.failed is not None and not self.diagnostics:
+            self.diagnostics.append(_no_reception(str(self.reception.failed), NO_SPAN))
+
     def _tell(self, query: str, spool: Spool) -> None:
         while spool.told:
             self.listener.notice(query, spool.told.pop(0))
@@ -198,8 +217,11 @@ def run_plan(
         stack.enter_context(_signals(stop))
         run = _Run(options, listener or SilentListener(), stop, _function_names(plan))
         try:
+            _receive(run, plan, queries, stack)
             spark = session or _own_session(run, plan, stack)
             silence_python_loggers()
+            if run.reception is not None and run.options.once:
+                run.reception.once(patience_s(plan.edges))
             _start_all(run, plan, queries, spark, root)
         except Abort as abort:
             run.diagnostics.append(abort.diagnostic)
@@ -219,8 +241,31 @@ def run_plan(
             "failed" if run.diagnostics else ended_by, time.monotonic() - began, tuple(one.totals for one in run.running),
             tuple(run.diagnostics), {name: tuple(rows) for name, rows in run.memory.items()},
             tuple(one.plan.name for one in run.running if not one.done), run.steering.sifted(),
-            run.steering.joins.told(),
+            run.steering.joins.told(), () if run.reception is None else received(run.reception),
         )
+
+
+def _receive(run: _Run, plan: PhysicalPlan, queries: tuple[PhysicalQuery, ...], stack: ExitStack) -> None:
+    """Takes the rows of edges that the queries read, while Spark starts and as long as the run goes on. Abort."""
+    read = {step.stream for query in queries for step in walk(query.root) if isinstance(step, ScanStream)}
+    edges = tuple(edge for edge in plan.edges if edge.stream in read)
+    if not edges:
+        return
+    try:
+        run.reception = reception_of(plan.edges, plan.base_dir, run.told.put)
+        stack.callback(run.reception.stop)
+        if not run.options.once or "listen" in dict(edges[0].options):
+            run.reception.start()
+    except (OSError, ValueError) as error:
+        said = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+        raise Abort(_no_reception(said, edges[0].origin)) from error
+
+
+def _no_reception(said: str, span: Span) -> Diagnostic:
+    return Diagnostic(
+        "SQ0807", f"rows of edges cannot be received: {said}", span,
+        help="look at `folder`, `listen` and `token_file` of the streams with connector = 'edge'",
+    )
 
 
 def session_settings(plan: PhysicalPlan) -> dict[str, OptionValue]:

@@ -19,6 +19,9 @@ from tests.unit.runtime.edge.support import small_plan
 from tests.unit.runtime.edge.test_site import NARROW, Harness, line
 
 
+KEYS_35 = "abcdefghijklmnopqrstuvwxyz123456789"
+
+
 def keyed(keys: str) -> pa.RecordBatch:
     return pa.record_batch({"k": pa.array(list(keys), pa.string()), "x": np.arange(1.0, len(keys) + 1), "y": np.ones(len(keys))})
 
@@ -27,10 +30,10 @@ def told(rows: int, **changes: Any) -> EdgePlan:
     return small_plan(cycle=CycleRule(key=("k",), training_rows=rows, **changes))
 
 
-def test_the_length_of_a_cycle_is_how_many_keys_there_are() -> None:
+def test_the_length_of_a_cycle_is_how_many_keys_there_are_or_enough_of_them_to_rank() -> None:
     for keys, rows, enough, length in (
-        ("abc", 10, False, 3), ("abcab", 10, False, 3), ("abcabc", 10, True, 3), ("abacbc", 10, True, 3),
-        ("abcdefghij", 10, True, 10), ("abcdefghi", 10, False, 9), ("abcdefghijkl", 10, True, 10),
+        ("abc", 10, False, 30), ("abcab", 10, False, 30), ("abcabc", 10, True, 30), ("abacbc", 10, True, 30),
+        ("abcdefghij", 10, True, 30), ("abcdefghi", 10, False, 36), ("abcdefghijkl", 10, True, 30), (KEYS_35, 99, False, 35),
     ):
         assert is_enough(told(rows), keyed(keys)) is enough
         assert learned(told(rows), keyed(keys)).cycle.length == length
@@ -40,10 +43,10 @@ def test_the_length_of_a_cycle_is_how_many_keys_there_are() -> None:
 def test_a_key_is_told_and_its_length_found(tmp_path: Path) -> None:
     blocks = [(1000.0 + i, b"".join(line(k, i * 2.0) for k in "abc"[i % 3 :] + "abc"[: i % 3])) for i in range(20)]
     harness = Harness(tmp_path, told(1000), blocks)
-    harness.run(lambda: bool(harness.wire.went) and harness.site.progress.cycle is not None)
-    assert harness.site.progress.cycle.length == 3
+    harness.run(lambda: bool(harness.rows()))
+    assert harness.site.progress.cycle.length == 30
     harness.killed()
-    assert harness.site.progress.cycle.length == 3
+    assert harness.site.progress.cycle.length == 30
     harness.run()
     assert len(harness.rows()) == 60
 
@@ -54,7 +57,7 @@ def test_training_does_not_wait_for_rows_for_ever(tmp_path: Path) -> None:
     while not harness.rows():
         harness.clock.now += min(harness.site.turn(), 0.25)
     assert 1005.0 <= harness.clock.now < 1006.5
-    assert harness.site.progress.cycle.length == 3
+    assert harness.site.progress.cycle.length == 30
     assert [row["k"] for row in harness.rows()] == ["a", "b", "c"]
 
 
