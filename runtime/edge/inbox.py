@@ -2,7 +2,7 @@
 
 A message is ``<origin>-<number>.rows``; ``<origin>.taken`` has the number up to which a reader is done with them. A message
 that comes again has the name that it had, or a number that is taken, and is not there twice. An edge that writes into the
-folder itself makes the same files. Open requests are ``<id>.request``, and answers ``<id>-<first>.answer``.
+folder itself makes the same files. A file that is no message is put aside as ``*.rows.bad``. Open requests are ``<id>.request``, and answers ``<id>-<first>.answer``.
 """
 
 from __future__ import annotations
@@ -88,20 +88,51 @@ class Inbox:
 
     def pending(self) -> Iterator[Rows]:
         """Messages that are not taken yet, those of each edge in order. BadMessage for a file that is none; OSError."""
+        for origin, numbers in self.numbers().items():
+            for seq in numbers:
+                yield self.read(origin, seq)
+
+    def numbers(self) -> dict[bytes, list[int]]:
+        """Of the messages of each edge that are not taken yet, in order. OSError."""
+        found: dict[bytes, list[int]] = {}
+        taken: dict[bytes, int] = {}
         for origin, seq in self._files():
-            path = self.folder / file_name(origin, seq)
-            if seq <= self.taken(origin):
-                path.unlink(missing_ok=True)
-                continue
-            found = decoded_rows(framed(path.read_bytes()), self.schema)
-            if (found.origin, found.seq) != (origin, seq):
-                raise BadMessage(f"the file {path.name} has another message in it")
-            yield found
+            if origin not in taken:
+                taken[origin] = self.taken(origin)
+            if seq > taken[origin]:
+                found.setdefault(origin, []).append(seq)
+            else:
+                # The reader was stopped after it said so.
+                (self.folder / file_name(origin, seq)).unlink(missing_ok=True)
+        return found
+
+    def read(self, origin: bytes, seq: int) -> Rows:
+        """A message. BadMessage for a file that is none; OSError."""
+        path = self.folder / file_name(origin, seq)
+        found = decoded_rows(framed(path.read_bytes()), self.schema)
+        if (found.origin, found.seq) != (origin, seq):
+            raise BadMessage(f"the file {path.name} has another message in it")
+        return found
+
+    def size(self, origin: bytes, seq: int) -> int:
+        """The bytes of a message. OSError."""
+        return (self.folder / file_name(origin, seq)).stat().st_size
+
+    def aside(self, origin: bytes, seq: int) -> str:
+        """Puts away a file that is no message, so that nobody reads it again; gives its name. OSError."""
+        path = self.folder / file_name(origin, seq)
+        return path.replace(path.with_name(f"{path.name}.bad")).name
 
     def take(self, message: Rows) -> None:
         """A reader is done with a message and those of its edge before it."""
-        write_once(self.folder / f"{message.origin.hex()}.taken", str(message.seq).encode("ascii"))
-        (self.folder / file_name(message.origin, message.seq)).unlink(missing_ok=True)
+        self.done(message.origin, message.seq)
+
+    def done(self, origin: bytes, seq: int) -> None:
+        """A reader is done with all messages of an edge up to a number. OSError."""
+        write_once(self.folder / f"{origin.hex()}.taken", str(seq).encode("ascii"))
+        for found, number in self._files():
+            if found == origin and number <= seq:
+                (self.folder / file_name(origin, number)).unlink(missing_ok=True)
 
     def _files(self) -> list[tuple[bytes, int]]:
         matches = map(_ROWS.fullmatch, sorted(entry.name for entry in os.scandir(self.folder)))

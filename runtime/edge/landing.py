@@ -1,0 +1,165 @@
+"""From the inbox of a stream to files that Spark reads, with shed values recovered: each row is in one file, once.
+
+Messages of an edge are taken together. What was shed of them is asked for, and they land when it came, or when they have
+waited long enough. Then, in this order, a file is there, what later rows are compared with is written down, and the messages
+are taken. The name of the file says which messages it has, so that a process that is stopped at any point between finds
+out what is left to do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from streamq.dsl.records import dataclass, field, replace
+from streamq.runtime.edge.asking import Asking
+from streamq.runtime.edge.columns import keepable
+from streamq.runtime.edge.frames import BadMessage
+from streamq.runtime.edge.inbox import Inbox
+from streamq.runtime.edge.incoming import Incoming, Landed
+from streamq.runtime.edge.landed_rows import landed_rows
+from streamq.runtime.edge.messages import Answer, Rows
+from streamq.runtime.edge.recovering import Asked, asked
+from streamq.runtime.edge.references import References
+from streamq.runtime.edge.row_files import RowFiles
+
+MOST_BYTES = 32 << 20
+"""Of the messages of a file."""
+
+KEEP_S = 7 * 86_400.0
+"""After how long a file may go."""
+
+LOOK_S = 60.0
+"""How often files are looked at for that."""
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Messages of one edge that wait for ``answers``, one to each request. ``rows``: as they land, once they do."""
+
+    messages: tuple[Rows, ...]
+    asked: tuple[Asked, ...]
+    answers: tuple[Answer | None, ...]
+    since_s: float
+    rows: pa.Table | None = None
+    counts: Landed = field(default_factory=Landed)
+
+
+class Landing:
+    """``folder``: of the stream, as that of ``inbox`` and ``asking``. ``clock``: seconds, never put back; ``day``: of the day.
+
+    ``keep_s``: after how long files go. One process lands the messages of a folder. OSError where it cannot be read or
+    written: a step can be tried again.
+    """
+
+    def __init__(
+        self, incoming: Incoming, folder: Path, inbox: Inbox, asking: Asking, told: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic, day: Callable[[], float] = time.time, keep_s: float = KEEP_S,
+    ) -> None:
+        self.incoming, self.inbox, self.asking = incoming, inbox, asking
+        self.told, self.clock, self.day, self.keep_s = told, clock, day, keep_s
+        self.counts = Landed()
+        plan = incoming.plan
+        nearest = [name for name in plan.columns if name in incoming.nearest]
+        # Nobody waits any more for what an earlier process asked.
+        asking.clear()
+        self._references = References(folder / "nearest.arrow", plan.schema, nearest, plan.cycle.length)
+        self._files = RowFiles(folder / "rows")
+        self._last = self._files.last()
+        self._waiting: dict[bytes, Waiting] = {}
+        self._looked_s: float | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits, for answers or in the inbox."""
+        return not self._waiting and not self.inbox.numbers()
+
+    def step(self, at_once: bool = False) -> bool:
+        """Takes what came, and lands what need not wait; whether there was anything. ``at_once``: nothing waits. OSError."""
+        found = False
+        for origin, numbers in self.inbox.numbers().items():
+            if origin not in self._waiting:
+                self._take(origin, numbers)
+                found = True
+        for origin in list(self._waiting):
+            waiting = self._waiting[origin] = self._whole(self._waiting[origin], at_once)
+            if waiting.rows is not None:
+                self._land(origin, waiting)
+                found = True
+        if self._looked_s is None or self.clock() - self._looked_s >= LOOK_S:
+            self._looked_s = self.clock()
+            self._files.expire(self.day() - self.keep_s)
+        return found
+
+    def _take(self, origin: bytes, numbers: Sequence[int]) -> None:
+        """Reads messages, as many as go together, and asks for what was shed of them."""
+        last = self._last.get(origin, 0)
+        if numbers[0] <= last:
+            self._passed(origin, [seq for seq in numbers if seq <= last])
+            return
+        messages: list[Rows] = []
+        size = 0
+        for seq in numbers:
+            size += self.inbox.size(origin, seq)
+            if messages and size > MOST_BYTES:
+                break
+            message = self._read(origin, seq)
+            if message is None:
+                continue
+            if messages and message.key != messages[0].key:
+                break
+            messages.append(message)
+        if messages:
+            wanted = [name for name in self.incoming.plan.columns if name in self.incoming.synopsis]
+            requests = asked(self.asking, messages, wanted)
+            self._waiting[origin] = Waiting(tuple(messages), requests, (None,) * len(requests), self.clock())
+
+    def _read(self, origin: bytes, seq: int) -> Rows | None:
+        """A message; None for one that is none, and is put aside."""
+        try:
+            found = self.inbox.read(origin, seq)
+            if keepable(found.rows, found.key, found.rows.schema.names)[1]:
+                raise BadMessage("a row of the message has a key that cannot be")
+        except BadMessage as error:
+            name = self.inbox.aside(origin, seq)
+            self.counts += Landed(bad=1)
+            self.told(f"a message of {self.incoming.plan.stream} is put aside as {name}: {error}")
+            return None
+        return found
+
+    def _passed(self, origin: bytes, numbers: Sequence[int]) -> None:
+        """Takes messages that landed before this process began."""
+        if self.incoming.nearest:
+            for seq in numbers:
+                if (message := self._read(origin, seq)) is not None:
+                    self._references.see(message)
+            self._references.save()
+        self.inbox.done(origin, numbers[-1])
+
+    def _whole(self, waiting: Waiting, at_once: bool) -> Waiting:
+        """With the answers that came; with its rows as they land, if these are all, or there was time enough."""
+        if waiting.rows is not None:
+            return waiting
+        answers = tuple(
+            self.asking.answer(one.id) if answer is None else answer
+            for one, answer in zip(waiting.asked, waiting.answers, strict=True)
+        )
+        if None in answers and not at_once and self.clock() - waiting.since_s < self.incoming.wait_s:
+            return replace(waiting, answers=answers)
+        rows, counts = landed_rows(self.incoming, waiting.messages, waiting.asked, answers, self._references)
+        return replace(waiting, answers=answers, rows=rows, counts=counts)
+
+    def _land(self, origin: bytes, waiting: Waiting) -> None:
+        """Each of the steps can be done again, and all are where any of them fails."""
+        first, last = waiting.messages[0].seq, waiting.messages[-1].seq
+        if self._last.get(origin, 0) < last:
+            self._files.write(origin, first, last, waiting.rows)
+            self._last[origin] = last
+        self._references.save()
+        self.inbox.done(origin, last)
+        del self._waiting[origin]
+        self.counts += waiting.counts
+        for one in waiting.asked:
+            self.asking.done(one.id)
