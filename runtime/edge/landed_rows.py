@@ -26,7 +26,7 @@ def landed_rows(
     near = _near(incoming, messages, references)
     counts = Landed(
         rows=sum(message.rows.num_rows for message in messages), messages=len(messages),
-        shed=sum(message.rows.num_rows * len(message.plan.attrs) for message in messages),
+        shed=sum(message.rows.num_rows * len(_shed(incoming, message)) for message in messages),
         late=sum(len(one.rows) for one, answer in zip(asked, answers, strict=True) if answer is None),
     )
     arrays: list[pa.Array] = []
@@ -43,7 +43,7 @@ def landed_rows(
         if f.name in incoming.bounds and column.bounds is not None:
             bounds += column.bounds.arrays()
         counts += Landed(recovered=column.recovered, not_retained=column.lost)
-    return pa.Table.from_arrays([*arrays, *bounds, _shed(messages)], schema=incoming.schema), counts
+    return pa.Table.from_arrays([*arrays, *bounds, _shed_columns(incoming, messages)], schema=incoming.schema), counts
 
 
 def _near(incoming: Incoming, messages: Sequence[Rows], references: References) -> dict[str, pa.Array]:
@@ -69,7 +69,12 @@ def _nearest(values: pa.Array, near: pa.Array, shed: int) -> Column:
     return Column(pa.concat_arrays([values, near]).take(pa.array(place)), bounds, found, shed - found)
 
 
-def _shed(messages: Sequence[Rows]) -> pa.Array:
+def _shed_columns(incoming: Incoming, messages: Sequence[Rows]) -> pa.Array:
     """Of each row the names of the columns that were shed."""
-    names = pa.array([list(message.plan.attrs) for message in messages], pa.list_(pa.string()))
+    names = pa.array([_shed(incoming, message) for message in messages], pa.list_(pa.string()))
     return names.take(pa.array(np.repeat(np.arange(len(messages)), [message.rows.num_rows for message in messages])))
+
+
+def _shed(incoming: Incoming, message: Rows) -> list[str]:
+    """The columns that were shed; what nobody reads is not."""
+    return [name for name in message.plan.attrs if name not in incoming.plan.unread]

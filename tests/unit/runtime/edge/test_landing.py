@@ -169,6 +169,37 @@ def test_what_is_not_retained_is_counted(tmp_path: Path) -> None:
     assert world.landing.counts == Landed(rows=2, messages=1, shed=2, not_retained=2)
 
 
+def test_a_stream_without_a_key(tmp_path: Path) -> None:
+    world = World(tmp_path, incoming(synopsis=frozenset({"x"}), nearest=frozenset({"y"})))
+    schema = world.incoming.plan.schema
+    y = np.array([5.0, 4.0, 6.0])
+    for seq, cycles in ((1, [1, 2, 3]), (2, [6, 4, 5])):
+        sent = pa.record_batch({"k": ["c", "a", "b"], "y": y})
+        message = Rows("weather", ORIGIN, seq, ShedPlan(1, 1, ("x",)), (), sent, np.array(cycles))
+        world.central.handle(encoded_rows(message, schema, 1))
+    world.landing.step()
+    (path,) = (tmp_path / "weather").glob("*.request")
+    request = decoded_request(framed(path.read_bytes()), schema)
+    assert request.cycle_no.tolist() == [1, 2, 3, 4, 5, 6]
+    status = np.array([0, 1, 1, 0, 1, 3])
+    values = pa.array([1.5, 1.5, 1.5, 4.5, 4.5, None])
+    error = np.where(status == 1, 1.0, np.where(status == 0, 0.0, np.nan))
+    answer = Answer(request.id, "weather", 0, 6, values, status, np.array([1, 1, 1, 4, 4, 0]), error)
+    world.central.handle(encoded_answer(answer, request, 1))
+    world.steps()
+    assert [row["x"] for row in world.landed()] == [1.5, 1.5, 1.5, None, 4.5, 4.5]
+    assert world.landing.counts == Landed(rows=6, messages=2, shed=6, recovered=5, not_retained=1)
+
+
+def test_what_nobody_reads_is_not_shed(tmp_path: Path) -> None:
+    world = World(tmp_path, incoming(plan={"unread": frozenset({"y"})}))
+    world.message(1, {"k": ["a"], "x": [1.0]}, shed=("y",))
+    world.message(2, {"k": ["a"]}, shed=("x", "y"))
+    world.steps()
+    assert [row["shed_columns"] for row in world.landed()] == [[], ["x"]]
+    assert world.landing.counts.shed == 1
+
+
 def test_a_file_that_is_no_message_is_put_aside(tmp_path: Path) -> None:
     world = World(tmp_path, incoming())
     for seq in (1, 2, 3):
