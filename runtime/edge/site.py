@@ -34,6 +34,9 @@ WAITING_S = 2.0
 POLL_S = 1.0
 """After how long without a message the central side is asked for work."""
 
+KEPT = 0.8
+"""After which part of a lease an edge asks for work although a message waits for the wire, or it would lose what it was lent."""
+
 MOST_ANSWERS = 16 << 20
 """Bytes of answers that wait; requests that come when there are as many will come again."""
 
@@ -157,12 +160,14 @@ class Site:
                 self._ahead = 0
             if self._answers and (not message or self._ahead > 0):
                 seq, message = 0, self._answers[0][1]
-            if not message:
+            room = len(message) + self.transport.extra
+            if not message or (self.plan.lease_s and now - self._spoke_s >= self.plan.lease_s * KEPT):
                 if now - self._spoke_s < POLL_S:
                     return POLL_S - (now - self._spoke_s)
-                message = encoded_poll(Poll(self.plan.stream, self.store.origin, self._offered_kbps()), self.plan.revision)
-            if wait := self._bucket_wait(len(message) + self.transport.extra, now):
-                return wait
+                poll = Poll(self.plan.stream, self.store.origin, self._offered_kbps())
+                seq, message = 0, encoded_poll(poll, self.plan.revision)
+            if wait := self._bucket_wait(len(message) + self.transport.extra, room, now):
+                return min(wait, POLL_S)
             if not self._sent(seq, message, now):
                 return self._backoff.wait_s(self.steady())
 
@@ -175,14 +180,14 @@ class Site:
             offered = offered.blocked(now - self._blocked_s)
         return offered.kbps_at(now)
 
-    def _bucket_wait(self, size: int, now: float) -> float:
-        """Takes what a message needs from the bucket, or says when that is there."""
+    def _bucket_wait(self, size: int, room: int, now: float) -> float:
+        """Takes what a message needs from the bucket, or says when that is there. ``room``: for one that waits meanwhile."""
         assert self._bucket is not None
         if self.plan.lease_s and now - self._heard_s >= self.plan.lease_s:
-            kbps, most = self.plan.floor_kbps, size
+            kbps, most = self.plan.floor_kbps, max(size, room)
         else:
             # The message may have been made when the plan had a larger bucket.
-            kbps, most = self.plan.capacity_kbps, max(self.plan.bucket, size)
+            kbps, most = self.plan.capacity_kbps, max(self.plan.bucket, size, room)
         if (kbps, most) != (self._bucket.kbps, self._bucket.size):
             self._bucket.changed(kbps, most, now)
         return 0.0 if self._bucket.take(size, now) else max(self._bucket.wait_s(size, now), 1e-6)

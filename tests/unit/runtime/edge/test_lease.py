@@ -77,10 +77,10 @@ def test_a_lease_is_from_when_a_message_went(tmp_path: Path) -> None:
     sent = slow.went[-1][0]
     assert harness.clock.now >= sent + 8
     harness.clock.now = sent + LEASE_S - 0.1
-    assert harness.site._bucket_wait(100, harness.clock.now) == 0.0
+    assert harness.site._bucket_wait(100, 100, harness.clock.now) == 0.0
     assert harness.site._bucket.kbps == KBPS
     harness.clock.now = sent + LEASE_S
-    harness.site._bucket_wait(100, harness.clock.now)
+    harness.site._bucket_wait(100, 100, harness.clock.now)
     assert harness.site._bucket.kbps == FLOOR
 
 
