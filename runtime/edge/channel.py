@@ -97,12 +97,16 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A stream at a channel. ``weight``: its priority, above 0; twice as much sheds half as much."""
+    """A stream at a channel. ``weight``: its priority, above 0; twice as much sheds half as much.
+
+    ``owes``: whether values are asked for that did not come yet, and so a stream that offers nothing has something to say.
+    """
 
     stream: str
     granted: Granted
     contact: Contact | None = None
     weight: float = 1.0
+    owes: bool = False
 
     def lapsed(self, now_s: float, since_s: float) -> bool:
         """Whether its edge fell back to its floor. ``since_s``: from when on it would have been heard of."""
@@ -113,9 +117,15 @@ class Member:
         member = replace(self, contact=contact)
         return replace(member, granted=self.granted.known(contact, member.lapsed(now_s, since_s)))
 
-    def silent(self, now_s: float, since_s: float) -> bool:
-        """Whether it sends nothing, as far as is known."""
-        return self.contact is None or not self.contact.offered_kbps > 0 or self.lapsed(now_s, since_s)
+    def offered(self, now_s: float, since_s: float) -> Fraction:
+        """Kbit/s that it is offered, as far as is known: 0 of a stream that is silent."""
+        return Fraction(0 if self.contact is None or self.lapsed(now_s, since_s) else self.contact.offered_kbps)
+
+    def state(self, now_s: float, since_s: float) -> str:
+        """What a channel does not wait for the end of a period to look at again."""
+        if self.contact is None or self.lapsed(now_s, since_s):
+            return "gone"
+        return "sends" if self.contact.offered_kbps > 0 else "owes" if self.owes else "idle"
 
 
 def floor_kbps(capacity_kbps: float, streams: int) -> float:
@@ -131,14 +141,18 @@ def wanted(members: Sequence[Member], rule: ChannelRule, now_s: float, since_s: 
     """The capacity of each stream in kbit/s, if all plans came at once; together at most that of the channel.
 
     C_i = C * R_i / R of those that are not silent, of which each has at least its floor; where R is above C, ``weighted``
-    takes from each in proportion to R_i by its weight instead.
+    takes from each in proportion to R_i by its weight instead. A stream that only owes answers counts with an equal part of
+    what nobody is offered.
     """
-    floor = Fraction(floor_kbps(rule.capacity_kbps, len(members)))
+    capacity, floor = Fraction(rule.capacity_kbps), Fraction(floor_kbps(rule.capacity_kbps, len(members)))
     found = {member.stream: floor for member in members}
-    heard = [member for member in members if not member.silent(now_s, since_s)]
-    left = Fraction(rule.capacity_kbps) - floor * (len(members) - len(heard))
+    rates = {member.stream: member.offered(now_s, since_s) for member in members}
+    rest = max(capacity - sum(rates.values()), Fraction(0)) / max(len(members), 1)
+    rates |= {member.stream: rest for member in members if member.state(now_s, since_s) == "owes"}
+    heard = [member for member in members if rates[member.stream] > 0]
+    left = capacity - floor * (len(members) - len(heard))
     while heard:
-        shares = _shares(heard, left, rule.policy)
+        shares = _shares(heard, rates, left, rule.policy)
         above = [member for member in heard if shares[member.stream] > floor]
         if len(above) == len(heard):
             found |= shares
@@ -182,8 +196,15 @@ def raised(members: Sequence[Member], wants: Mapping[str, float], rule: ChannelR
     return found
 
 
-def _shares(heard: Sequence[Member], capacity: Fraction, policy: Policy) -> dict[str, Fraction]:
-    rates = {m.stream: Fraction(m.contact.offered_kbps) for m in heard if m.contact is not None}
+def owed(members: Sequence[Member], wants: Mapping[str, float]) -> bool:
+    """Whether a stream is to have more than it has."""
+    return any(m.granted.kbps < wants[m.stream] and not _alike(wants[m.stream], m.granted.kbps) for m in members)
+
+
+def _shares(
+    heard: Sequence[Member], offered: Mapping[str, Fraction], capacity: Fraction, policy: Policy
+) -> dict[str, Fraction]:
+    rates = {member.stream: offered[member.stream] for member in heard}
     total = sum(rates.values(), Fraction(0))
     if policy == "proportional" or total <= capacity:
         return {stream: capacity * rate / total for stream, rate in rates.items()}

@@ -76,6 +76,11 @@ class Landing:
         """Whether nothing waits, for answers or in the inbox."""
         return not self._waiting and not self.inbox.numbers()
 
+    @property
+    def owed(self) -> bool:
+        """Whether values were asked for that did not come yet."""
+        return any(waiting.rows is None and None in waiting.answers for waiting in self._waiting.values())
+
     def step(self, at_once: bool = False) -> bool:
         """Takes what came, and lands what need not wait; whether there was anything. ``at_once``: nothing waits. OSError."""
         found = False

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from streamq.dsl.records import dataclass, field
+from streamq.dsl.records import dataclass, field, replace
 from streamq.runtime.edge.central import Contact
 from streamq.runtime.edge.channel import (
     LEASE_S,
@@ -61,6 +61,19 @@ def test_one_that_is_silent_has_a_floor() -> None:
     assert split(member("a", 1e300), member("b", 5e-324)) == [99.0, 1.0]
 
 
+def test_one_that_only_owes_answers_has_a_part_of_what_nobody_is_offered() -> None:
+    def owing(stream: str) -> Member:
+        return replace(member(stream, 0.0), owes=True)
+
+    assert split(owing("a"), member("idle", 0.0)) == [99.0, 1.0]
+    assert split(owing("a"), owing("b")) == [50.0, 50.0]
+    # 40 of 100 are offered, of the others each of four has a quarter.
+    assert split(member("a", 40.0), owing("b"), member("idle", 0.0), member("gone", 9.0, at_s=0.0)) == pytest.approx(
+        [98 * 40 / 55, 98 * 15 / 55, 1.0, 1.0], abs=0.01
+    )
+    assert split(member("a", 140.0), owing("b")) == [99.0, 1.0]
+
+
 def test_floors() -> None:
     assert floor_kbps(60.0, 3) == 1.0
     assert floor_kbps(1000.0, 3) == 10.0
@@ -99,6 +112,7 @@ class World:
     plans: dict[str, tuple[int, float]] = field(default_factory=dict)
     random: random.Random = field(default_factory=random.Random)
     broken: bool = False
+    owing: bool = False
 
     def __post_init__(self) -> None:
         self.random.seed(self.seed)
@@ -115,7 +129,11 @@ class World:
         if unsure:
             self.plans = {n: (r + 1, kbps) for n, (r, kbps) in self.plans.items()}
         rule = ChannelRule(self.capacity, self.policy)
-        return Sharing(rule, members, lambda stream: self.edges[stream].said, self.give, self.now)
+        # Who owes what has no effect on what edges may send, and is anything here.
+        return Sharing(
+            rule, members, lambda stream: self.edges[stream].said, self.give, self.now,
+            lambda stream: self.owing and self.random.random() < 0.3,
+        )
 
     def give(self, stream: str, revision: int, kbps: float) -> None:
         if self.broken and self.random.random() < 0.5:
@@ -160,7 +178,7 @@ class World:
 @pytest.mark.parametrize("policy", ["proportional", "weighted"])
 @pytest.mark.parametrize("seed", range(8))
 def test_edges_never_send_more_than_the_channel_has(seed: int, policy: str) -> None:
-    world = World(seed, policy)
+    world = World(seed, policy, owing=seed % 2 == 1)
     sharing = world.sharing()
     used = []
     for turn in range(2400):
@@ -213,10 +231,15 @@ def test_an_edge_with_a_plan_that_nobody_knows_gets_another() -> None:
     world = World(0, "proportional", capacity=90.0)
     sharing = world.sharing()
     world.edges["a"].said = Contact(b"o" * 8, 1.0, 77, 60.0)
-    sharing.step(1.0)
+    assert not sharing.step(1.0)
+    # Others are not waited for longer than a lease.
+    world.edges["a"].said = Contact(b"o" * 8, 6.0, 77, 60.0)
+    assert sharing.step(6.0)
     assert world.plans["a"][0] == 78
     assert sharing.members[0].granted.most == math.inf
     assert all(kbps == 1.0 for _, kbps in list(world.plans.values())[1:])
-    world.edges["a"].said = Contact(b"o" * 8, 2.0, 78, 60.0)
-    sharing.step(1.0 + PERIOD_S)
+    world.edges["a"].said = Contact(b"o" * 8, 7.0, 78, 60.0)
+    assert sharing.step(7.0)
+    assert not sharing.step(7.0 + PERIOD_S / 2)
+    assert world.plans["a"][1] == 86.0
     assert sharing.members[0].granted.most == world.plans["a"][1]
