@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,15 @@ def test_an_idle_edge_keeps_its_lease(tmp_path: Path, lease_s: float) -> None:
     assert set(harness.wire.kinds) == {Kind.POLL}
     assert len(harness.wire.went) > 90
     assert harness.site._bucket.kbps == KBPS
+
+
+def test_a_message_that_waits_long_costs_no_lease_and_goes_at_last(tmp_path: Path) -> None:
+    lines = b"".join(line("ab"[j % 2], j * 1.5) for j in range(200))
+    harness = Harness(tmp_path, small_plan(capacity_kbps=1.0, lease_s=5.0, floor_kbps=1.0), [(1000.0 + i, lines) for i in range(3)])
+    harness.wire.extra = harness.site.transport.extra = 300
+    sent = went(harness, 1000.0, 1600.0)
+    assert harness.wire.kinds.count(Kind.ROWS) >= 2
+    assert sum(row["seq"] >= 1 for row in harness.rows()) > 200
+    times = [at for at, _ in sent]
+    assert max(b - a for a, b in pairwise(times)) < 5.0
+    assert most_above(sent, 1.0) <= max(harness.plan.bucket, *(size for _, size in sent))
