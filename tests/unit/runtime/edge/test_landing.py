@@ -170,7 +170,8 @@ def test_what_is_not_retained_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_stream_without_a_key(tmp_path: Path) -> None:
-    world = World(tmp_path, incoming(synopsis=frozenset({"x"}), nearest=frozenset({"y"})))
+    plan = {"cycle": CycleRule(length=3)}
+    world = World(tmp_path, incoming(plan=plan, synopsis=frozenset({"x"}), nearest=frozenset({"y"})))
     schema = world.incoming.plan.schema
     y = np.array([5.0, 4.0, 6.0])
     for seq, cycles in ((1, [1, 2, 3]), (2, [6, 4, 5])):
