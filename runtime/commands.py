@@ -89,7 +89,8 @@ def _edge_plan(plan: PhysicalPlan, stream: str | None) -> str:
     from streamq.runtime.edge_command import chosen
 
     try:
-        return json.dumps(to_json(edge_plan(chosen(plan.edges, stream)), token=False), indent=2)
+        plan_of_edge = edge_plan(chosen(plan.edges, stream), plan.edges)
+        return json.dumps(to_json(plan_of_edge, token=False), indent=2)
     except BadPlan as error:
         raise UsageError(str(error)) from error
 

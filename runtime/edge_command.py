@@ -51,7 +51,7 @@ def edge(args: Arguments) -> int:
             # What comes through a pipe ends with it; a file may grow, and a folder have more of them.
             to_the_end = args.once or asked.read == "-"
             site = Site(plan, _source(asked, args.once), store, _transport(asked), time.time, time.monotonic, progress.say)
-            progress.say(f"reads {asked.read}, sends to {asked.to}; its synopsis and what is on its way are in {path}")
+            progress.begin(f"reads {asked.read}, sends to {asked.to}; its synopsis and what is on its way are in {path}")
             site.start()
             _work(site, progress, to_the_end)
     except (BadPlan, BadStore, Refused) as error:
@@ -98,7 +98,8 @@ def _from_program(args: Arguments) -> _Asked | None:
         if host in ("0.0.0.0", "::") or port == 0:
             raise UsageError(f"`{options['listen']}` is no address to send to: give --to http://host:port")
         to = f"http://{host}:{port}"
-    return _Asked(edge_plan(found, token_of(found, plan.base_dir, args.token_file)), str(read), to or str(base / str(options["folder"])))
+    first = edge_plan(found, plan.edges, token_of(found, plan.base_dir, args.token_file))
+    return _Asked(first, str(read), to or str(base / str(options["folder"])))
 
 
 def chosen(edges: tuple[EdgeStream, ...], name: str | None) -> EdgeStream:
@@ -163,6 +164,11 @@ class _Progress:
         self.stream, self.quiet, self.terminal = stream, quiet, sys.stderr.isatty()
         self.every_s = 1.0 if self.terminal else 10.0
         self.at_s, self.sent, self.open = time.monotonic(), 0, False
+
+    def begin(self, text: str) -> None:
+        """What it is about to do."""
+        if not self.quiet:
+            self.say(text)
 
     def say(self, text: str) -> None:
         """Something that its user should know."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -22,15 +23,15 @@ UNLIMITED_KBPS = 1e8
 RETAIN_S = 7 * 86_400.0
 """For how long shed values can be asked for where no RETAIN says it."""
 
-def edge_plan(edge: EdgeStream, members: int = 1, token: str = "") -> EdgePlan:
-    """The plan that an edge begins with. In a channel of so many ``members`` it has the floor until the run gives it a part.
+def edge_plan(edge: EdgeStream, edges: Sequence[EdgeStream], token: str = "") -> EdgePlan:
+    """The plan that one of the edges of a program begins with. In a channel it has the floor until the run gives it a part.
 
     BadPlan for what cannot be.
     """
     plan = replace(link_plan(edge), token=token)
     if edge.channel is None:
         return plan
-    floor = float(floor_kbps(edge.channel.kbps, members))
+    floor = float(floor_kbps(edge.channel.kbps, sum(other.channel == edge.channel for other in edges)))
     return shared(plan, floor, floor, plan.revision)
 
 

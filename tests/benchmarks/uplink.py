@@ -15,7 +15,6 @@ recovered value is outside of its bounds, or where recovery does not make the er
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import socket

@@ -18,7 +18,6 @@ from streamq.stdlib.recovery.lookup import Status
 from tests.unit.runtime.edge.support import small_plan
 from tests.unit.runtime.edge.test_site import NARROW, Harness, line
 
-
 KEYS_35 = "abcdefghijklmnopqrstuvwxyz123456789"
 
 
