@@ -13,12 +13,16 @@ from typing import Literal, get_args
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass, field, replace
+from streamq.runtime.edge.bad_plan import BadPlan
 from streamq.runtime.edge.columns import TYPES
+from streamq.runtime.edge.sift_rule import SiftRule
 from streamq.stdlib.attributes.kinds import MIN_CYCLES, Unit
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.attributes.reevaluation import Schedule
 from streamq.stdlib.recovery.intervals import Denominator
 from streamq.stdlib.recovery.retaining import Rule
+
+__all__ = ["BadPlan", "CycleRule", "EdgePlan"]
 
 Format = Literal["json", "csv"]
 
@@ -29,10 +33,6 @@ LEAST_BUCKET, MOST_BUCKET = 4_096, 1 << 23
 """Bytes that may go at once: a message has to fit in, and the receiver takes none that is larger."""
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-
-
-class BadPlan(ValueError):
-    """A plan that cannot be: says what is wrong in a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,8 @@ class EdgePlan:
     for good. ``unit``, ``utilisation``, ``ranking``, ``reevaluation``: see ``stdlib.attributes``. ``error_pct``: how far a recovered value may be from what
     was shed, in percent, and ``errors`` of single attributes; with ``error_auto`` those of the others are found in the
     training rows, at most ``error_cap_pct`` where there is a cap. ``retain_s``: for how long values can be asked for.
-    ``synopsis_bytes``: what may be kept of them, the oldest go first. ``linger_s``: after how long rows are sent that are not a
+    ``synopsis_bytes``: what may be kept of them, the oldest go first. ``sift``: rows are shed and no columns, so that nothing
+    is retained; the cycle is a window of rows without a key. ``linger_s``: after how long rows are sent that are not a
     whole cycle. ``revision`` counts the plans of a stream. ``token``: shared with the central side, never shown.
 
     Raises ``BadPlan`` for what cannot be.
@@ -97,6 +98,7 @@ class EdgePlan:
     linger_s: float = 60.0
     lease_s: float = 0.0
     floor_kbps: float = 0.0
+    sift: SiftRule | None = None
     revision: int = 1
     token: str = field(default="", repr=False)
 
@@ -113,6 +115,8 @@ class EdgePlan:
                 raise BadPlan(f"column {name} has type {type_!r}, and not one of {', '.join(TYPES)}")
         self._check_names()
         self._check_numbers()
+        if self.sift is not None:
+            self._check_sift(self.sift)
         if self.format not in get_args(Format) or self.unit not in get_args(Unit):
             raise BadPlan("a source has format json or csv, attributes count by COUNT or BYTES")
 
@@ -126,7 +130,7 @@ class EdgePlan:
                 raise BadPlan(f"{place} names {', '.join(unknown)}, which the stream does not have")
         if both := sorted(self.unread & self.kept):
             raise BadPlan(f"{', '.join(both)} cannot be unread: it is protected, or of the cycle key")
-        if set(self.columns) <= self.kept:
+        if set(self.columns) <= self.kept and self.sift is None:
             raise BadPlan("all columns are protected: nothing could be shed")
 
     def _check_numbers(self) -> None:
@@ -163,6 +167,15 @@ class EdgePlan:
             raise BadPlan("a simple average to start from is over at least one row")
         if not 0 <= self.revision < 1 << 32 or len(self.token) > 1_000:
             raise BadPlan("a revision is a small whole number, a token at most a thousand characters")
+
+    def _check_sift(self, sift: SiftRule) -> None:
+        sift.check(self.columns)
+        if self.cycle.key or self.cycle.auto:
+            raise BadPlan("rows are sifted in windows of so many of them, without a key")
+        if self.retained or self.error_auto:
+            raise BadPlan("where rows are sifted no column is shed, and nothing is retained")
+        if not self.read:
+            raise BadPlan("rows are sifted to be read, and nobody reads a column of them")
 
     @property
     def kept(self) -> frozenset[str]:

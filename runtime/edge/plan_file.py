@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from streamq.dsl.records import replace
 from streamq.runtime.edge.plan import BadPlan, CycleRule, EdgePlan
+from streamq.runtime.edge.sift_file import sift_of, sift_to_json
 from streamq.stdlib.attributes.kinds import Dispersion, Scope, TextRanking
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.attributes.reevaluation import Schedule
@@ -62,6 +63,7 @@ def to_json(plan: EdgePlan, token: bool = True) -> dict[str, Any]:
     found |= {"columns": [[name, type_] for name, type_ in plan.columns.items()], "errors": dict(plan.errors)}
     found |= {"protected": sorted(plan.protected | ranking.protect), "unread": sorted(plan.unread)}
     found |= {"error_auto": plan.error_auto, "error_cap_pct": plan.error_cap_pct}
+    found["sift"] = None if plan.sift is None else sift_to_json(plan.sift)
     found["retained"] = None if plan.retained is None else sorted(plan.retained)
     found["cycle"] = {"key": list(cycle.key)} | {name: getattr(cycle, name) for name in _CYCLE}
     found["reevaluation"] = {name: getattr(schedule, name) for name in _SCHEDULE}
@@ -99,7 +101,7 @@ def _plan(given: dict[str, Any]) -> EdgePlan:
     errors = _numbers_by_name("errors", given.pop("errors", {}))
     protected, unread = (frozenset(_names(place, given.pop(place, []))) for place in ("protected", "unread"))
     retained, cap = given.pop("retained", None), given.pop("error_cap_pct", None)
-    auto = given.pop("error_auto", False)
+    auto, sift = given.pop("error_auto", False), given.pop("sift", None)
     if not isinstance(auto, bool):
         raise BadPlan("error_auto is true or false")
     token = _text("token", given.pop("token", ""))
@@ -110,6 +112,7 @@ def _plan(given: dict[str, Any]) -> EdgePlan:
         ranking=Ranking(clock=frozenset(clock), scale=scale, **_checked("ranking", ranking, _RANKING, _option)),
         protected=protected, unread=unread, errors=errors, token=token,
         error_auto=auto, error_cap_pct=None if cap is None else _number("error_cap_pct", cap),
+        sift=None if sift is None else sift_of(sift),
         retained=None if retained is None else frozenset(_names("retained", retained)),
         **_checked("a plan", given, (*_TEXTS, *_NUMBERS), lambda n, v: (_text if n in _TEXTS else _number)(n, v)),
     )
