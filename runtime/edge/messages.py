@@ -29,7 +29,7 @@ CYCLE = "cycle_no"
 MOST_ASKED = 1 << 16
 """Values that are asked for at once."""
 
-_ROWS = struct.Struct(">8sQ8sIQQBd")
+_ROWS = struct.Struct(">8sQ8sIQQBdQ")
 _POLL = struct.Struct(">8sd")
 _REQUEST = struct.Struct(">8s8s8s")
 _ANSWER = struct.Struct(">8sIIIBd")
@@ -44,7 +44,8 @@ class Rows:
 
     ``plan``: what is shed of them; ``key``: the columns of the cycle key; ``rows``: the other columns, in the order of
     the stream; ``cycle_no``: ``[rows]``, the number of each row among those of its key. ``offered_kbps``: how fast the stream
-    came at the source when they were read, before anything was shed.
+    came at the source when they were read, before anything was shed. ``dropped``: rows that were dropped at the source after the
+    message before this one was made, or with it: none of them is sent, nor their numbers.
     """
 
     stream: str
@@ -55,6 +56,7 @@ class Rows:
     rows: pa.RecordBatch
     cycle_no: Ints
     offered_kbps: float = 0.0
+    dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ def encoded_rows(message: Rows, schema: pa.Schema, revision: int) -> bytes:
     narrow = np.min_scalar_type(int(above.max(initial=0)))
     head = _ROWS.pack(
         message.origin, message.seq, fingerprint(schema), message.plan.plan_id, message.plan.effective_from_cycle, base,
-        narrow.itemsize, message.offered_kbps,
+        narrow.itemsize, message.offered_kbps, message.dropped,
     )
     masks = _mask(message.plan.attrs, schema) + _mask(message.key, schema)
     rows = pa.RecordBatch.from_arrays(
@@ -148,10 +150,10 @@ def encoded_rows(message: Rows, schema: pa.Schema, revision: int) -> bytes:
 def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
     """The rows of a message of a stream with this schema. BadMessage for anything else."""
     stream, rest = _name(frame.head, _ROWS.size)
-    origin, seq, told, plan_id, since, base, width, offered = _ROWS.unpack_from(frame.head)
+    origin, seq, told, plan_id, since, base, width, offered, dropped = _ROWS.unpack_from(frame.head)
     if told != fingerprint(schema):
         raise BadMessage("the message is of a stream with other columns")
-    if seq < 1 or since < 1 or width not in WIDTHS or not 1 <= base <= _MOST_CYCLE:
+    if seq < 1 or since < 1 or width not in WIDTHS or not 1 <= base <= _MOST_CYCLE or dropped > _MOST_CYCLE:
         raise BadMessage("the message has a number that cannot be")
     size = _mask_bytes(schema)
     if len(rest) != 2 * size:
@@ -171,7 +173,7 @@ def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
     # Not of its columns: where all are shed, there are rows all the same.
     rows = found.select([field.name for field in sent])
     plan = ShedPlan(plan_id, since, shed)
-    return Rows(stream, origin, seq, plan, key, rows, cycle_no.astype(np.int64) + base, _rate(offered))
+    return Rows(stream, origin, seq, plan, key, rows, cycle_no.astype(np.int64) + base, _rate(offered), dropped)
 
 
 def encoded_request(request: Request, schema: pa.Schema, revision: int) -> bytes:

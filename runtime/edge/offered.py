@@ -42,15 +42,22 @@ class Offered:
 
         A silence that is not longer than usual between blocks is none.
         """
-        if not self.came:
-            return 0.0
+        return self.at(now_s).kbps
+
+    def at(self, now_s: float) -> Offered:
+        """The same as of now."""
         until = now_s - self.blocked_s
-        silent = until - self.came[-1][0]
+        silent = until - self.came[-1][0] if self.came else 0.0
         if silent >= SPAN_S:
-            return 0.0
-        if silent <= (self.came[-1][0] - self.since) / len(self.came):
-            return self.kbps
-        return self.after(now_s, 0, 0).kbps
+            return Offered(until, (), self.blocked_s)
+        if not self.came or silent <= (self.came[-1][0] - self.since) / len(self.came):
+            return self
+        return self.after(now_s, 0, 0)
+
+    def resumed(self, now_s: float) -> Offered:
+        """As measured by a process that ended: what came while there was none did not come in that moment, nor slowly."""
+        silent = now_s - self.blocked_s - self.came[-1][0] if self.came else 0.0
+        return self.blocked(silent - SPAN_S)
 
     @property
     def duration_s(self) -> float:

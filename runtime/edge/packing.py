@@ -30,9 +30,9 @@ class Overhead:
     rows: float
 
     @classmethod
-    def of(cls, sent: pa.RecordBatch, messages: Sequence[bytes], extra: int) -> Overhead:
-        """As it was with some rows. ``extra``: bytes that the transport adds to each message."""
-        count, rows = len(messages), max(sent.num_rows, 1)
+    def of(cls, offered: int, sent: pa.RecordBatch, messages: Sequence[bytes], extra: int) -> Overhead:
+        """As it was with so many rows, of which some may be dropped and not sent. ``extra``: bytes that the transport adds to each message."""
+        count, rows = len(messages), max(offered, 1)
         size = sum(map(len, messages)) + (extra - COLUMN_BYTES * sent.num_columns) * count
         return cls(max(size - sum(array.nbytes for array in sent.columns), 0) / rows, rows / max(count, 1))
 
@@ -61,7 +61,7 @@ def packed(message: Rows, schema: pa.Schema, revision: int, most: int) -> tuple[
         if rows == 1:
             return (), 1
         part = replace(
-            message, seq=message.seq + len(found), rows=message.rows.slice(first, each),
+            message, seq=message.seq + len(found), dropped=0 if found else message.dropped, rows=message.rows.slice(first, each),
             cycle_no=message.cycle_no[first : first + each],
         )
         more, wide = packed(part, schema, revision, most)

@@ -21,6 +21,8 @@ from streamq.runtime.edge.offered import Offered
 from streamq.runtime.edge.packing import Overhead, packed
 from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.edge.progress import Progress
+from streamq.runtime.edge.sift_rule import SiftRule
+from streamq.runtime.edge.sifting import Sifting, room_for, share_kept, sifted
 from streamq.runtime.edge.source import Position
 from streamq.runtime.edge.training import Learned, is_enough, learned
 from streamq.runtime.edge.windowing import joined, whole_cycles
@@ -35,6 +37,7 @@ from streamq.stdlib.attributes.intra_stream import (
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.attributes.reevaluation import Schedule, started
 from streamq.stdlib.attributes.shed_plan import ShedPlan
+from streamq.stdlib.recovery.columns import Bools
 from streamq.stdlib.recovery.keys import UNKNOWN
 from streamq.stdlib.recovery.retaining import Batch, Entries, Rule, retain
 from streamq.stdlib.recovery.synopsis import MOST_KEYS
@@ -55,7 +58,8 @@ class Step:
 
     ``decision``: on these rows; None where there was no whole cycle. ``plan``: the one to go by from now on, where errors were
     found, and ``exact`` of which attributes none was. Without both nothing has to be written down. ``unkept``: rows
-    that no synopsis can keep, which count as malformed, as those of more keys than a cycle can have; ``too_wide``: rows that alone do not fit in a bucket.
+    that no synopsis can keep, which count as malformed, as those of more keys than a cycle can have; ``too_wide``: rows that alone do not fit in a bucket;
+    ``dropped``: rows that were sifted out.
     """
 
     progress: Progress
@@ -66,6 +70,7 @@ class Step:
     rows: int = 0
     unkept: int = 0
     too_wide: int = 0
+    dropped: int = 0
     plan: EdgePlan | None = None
     exact: tuple[str, ...] = ()
 
@@ -112,7 +117,10 @@ class Pipeline:
             whole, rest = whole_cycles(progress.carried, rows, progress.cycle.length)
         waits = before.since_s if before.carried is not None and before.carried.num_rows and not whole.num_rows else now_s
         progress = replace(progress, position=position, carried=rest, since_s=waits)
-        step = self._step(progress, whole, now_s) if whole.num_rows else Step(progress, {}, {})
+        if whole.num_rows or (all_of_it and progress.untold):
+            step = self._step(progress, whole, now_s, all_of_it)
+        else:
+            step = Step(progress, {}, {})
         if found is not None and found.errors:
             step = replace(step, plan=self.plan, exact=found.exact)
         return replace(step, unkept=step.unkept + unkept)
@@ -130,7 +138,8 @@ class Pipeline:
         self.plan = replace(self.plan, errors={**self.plan.errors, **found.errors})
         return replace(progress, cycle=found.cycle, keys=keys_of(found.cycle.key)), rows, found
 
-    def _step(self, progress: Progress, rows: pa.RecordBatch, now_s: float) -> Step:
+    def _step(self, progress: Progress, rows: pa.RecordBatch, now_s: float, all_of_it: bool) -> Step:
+        """Of whole cycles; of no rows at all where there are dropped ones to tell of."""
         assert progress.cycle is not None
         assert progress.keys is not None
         cycle = progress.cycle
@@ -147,18 +156,39 @@ class Pipeline:
         batch = Batch(codes, {name: to_column(rows.column(name)) for name in rules}, cycle_no, at)
         retained, entries = retain(progress.retained, batch, rules)
         sent = rows.select([name for name in rows.schema.names if name not in shed])
+        sifting, room = progress.sifting, 0.0
+        if self.plan.sift is not None and rows.num_rows:
+            stay, sifting, room = self._sifted(self.plan.sift, sifting or Sifting(), rows, sent, now_s)
+            sent, cycle_no = sent.filter(pa.array(stay)), cycle_no[stay]
+        dropped = rows.num_rows - len(cycle_no)
         message = Rows(
             self.plan.stream, self.origin, progress.seq + 1, replace(decision.plan, attrs=shed), cycle.key, sent, cycle_no,
-            self.offered.kbps_at(now_s),
+            self.offered.kbps_at(now_s), progress.untold + dropped,
         )
         most = self.plan.bucket - self.extra
-        messages, too_wide = packed(message, self.plan.schema, self.plan.revision, most)
-        self._overhead = Overhead.of(sent, messages, self.extra)
+        messages: tuple[bytes, ...] = ()
+        too_wide = 0
+        if len(cycle_no) or all_of_it:
+            messages, too_wide = packed(message, self.plan.schema, self.plan.revision, most)
+        if messages and rows.num_rows:
+            self._overhead = Overhead.of(rows.num_rows, sent, messages, self.extra)
+        if sifting is not None and self.plan.sift is not None:
+            size = sum(map(len, messages)) + self.extra * len(messages)
+            sifting = replace(sifting.after_sending(size, room, self.plan.bucket), offered=self.offered)
         after = replace(
             progress, windows=progress.windows + max(rows.num_rows // cycle.length, 1), shedding=state,
-            seq=progress.seq + len(messages), retained=retained, keys=keys,
+            seq=progress.seq + len(messages), retained=retained, keys=keys, sifting=sifting,
+            untold=0 if messages else message.dropped,
         )
-        return Step(after, entries, rules, messages, decision, rows.num_rows, unknown, too_wide)
+        return Step(after, entries, rules, messages, decision, rows.num_rows, unknown, too_wide, dropped)
+
+    def _sifted(
+        self, rule: SiftRule, state: Sifting, rows: pa.RecordBatch, sent: pa.RecordBatch, now_s: float
+    ) -> tuple[Bools, Sifting, float]:
+        """Which rows stay, the state after them, and the bytes that there is room for. ``sent``: what would be sent of all."""
+        room = room_for(float(self._for_rows()), rows.num_rows, self.offered.at(now_s).rows_per_s)
+        keep = share_kept(sent, state.above, room, self.plan.bucket, self.extra)
+        return *sifted(rule, state, rows, keep), room
 
     def _decided(self, progress: Progress, rows: pa.RecordBatch, codes: Ints, now_s: float) -> tuple[Decision, State]:
         """What is shed of rows. What goes along with each message is of the capacity, and nothing of it can be shed."""
@@ -172,18 +202,21 @@ class Pipeline:
             name: array.nbytes / max(rows.num_rows, 1) + overhead.per_column
             for name, array in zip(rows.schema.names, rows.columns, strict=True)
         }
-        whole = Fraction(self.plan.capacity_kbps)
-        used = whole * Fraction(self.plan.utilisation)
-        for_rows = max(used - Fraction(self.answers_kbps), min(used, whole * LEAST_SHARE))
-        capacity = max(for_rows - Fraction(overhead.per_row * self.offered.rows_per_s * 8 / 1000), Fraction(0))
+        capacity = max(self._for_rows() - Fraction(overhead.per_row * self.offered.rows_per_s * 8 / 1000), Fraction(0))
         shedding = Shedding(
             ranking=self._ranking(cycle.key), schedule=self.plan.reevaluation,
             unit=self.plan.unit, attr_bytes=widths, determined=frozenset(cycle.determined), overflow="TUPLES",
         )
         window = Window(_arrays(first), progress.windows + 1, self.offered.kbps, ranked_by, keys)
-        if shedding.ranking.protect >= set(self.plan.read):
+        if self.plan.sift is not None or shedding.ranking.protect >= set(self.plan.read):
             return nothing_shed(window, progress.shedding, self.plan.reevaluation, now_s)
         return decided(window, capacity, now_s, progress.shedding, shedding)
+
+    def _for_rows(self) -> Fraction:
+        """Kbit/s of the capacity that are for rows."""
+        whole = Fraction(self.plan.capacity_kbps)
+        used = whole * Fraction(self.plan.utilisation)
+        return max(used - Fraction(self.answers_kbps), min(used, whole * LEAST_SHARE))
 
     def _ranked_by(
         self, rows: pa.RecordBatch, first: pa.RecordBatch, key: tuple[str, ...]
@@ -206,6 +239,8 @@ class Pipeline:
     def _anything(self, progress: Progress) -> frozenset[str]:
         """Columns whose values may be anything, as no synopsis keeps them: not those of a key that is still to be found."""
         plan = self.plan
+        if plan.sift is not None:
+            return frozenset(plan.columns)
         nowhere = frozenset(name for name in plan.unread if not plan.retains(name))
         if progress.cycle is None and plan.cycle.auto:
             return nowhere
@@ -214,7 +249,9 @@ class Pipeline:
 
 
 def looked_at_again(progress: Progress, plan: EdgePlan) -> Progress:
-    """With what is shed looked at with the next rows, by another plan of the same stream."""
+    """With what is shed looked at with the next rows, by another plan of the same stream; so is what is sifted."""
+    if progress.sifting is not None and plan.sift is not None:
+        progress = replace(progress, sifting=progress.sifting.fits(plan.sift))
     state = progress.shedding
     if state is None:
         return progress
@@ -223,7 +260,7 @@ def looked_at_again(progress: Progress, plan: EdgePlan) -> Progress:
 
 
 def nothing_shed(window: Window, state: State | None, schedule: Schedule, now_s: float) -> tuple[Decision, State]:
-    """The decision where all columns that are read are protected."""
+    """The decision where no column that is read may be shed."""
     before = ShedPlan() if state is None else state.plan
     plan, offered = before.changed_to((), window.cycle_no), Fraction(window.offered)
     after = State(plan, started(schedule, (), now_s), (), tuple(window.columns))

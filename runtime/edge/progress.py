@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass, field
+from streamq.runtime.edge.sifting import Sifting, sifting_to_json
 from streamq.runtime.edge.source import Position
 from streamq.stdlib.attributes.cycle import Cycle
 from streamq.stdlib.attributes.intra_stream import State
@@ -23,6 +24,7 @@ class Progress:
 
     ``shedding``: the plan and when it is looked at again; ``retained``, ``keys``: what retention knows; ``carried``: rows
     that are no whole cycle yet, ``since_s``: from when; ``position``: up to where the source is done, with what is carried.
+    ``sifting``: by what rows are sifted, where they are; ``untold``: rows that were dropped since the last message was made.
     """
 
     position: Position = field(default_factory=Position)
@@ -34,14 +36,23 @@ class Progress:
     keys: Keys | None = None
     carried: pa.RecordBatch | None = None
     since_s: float = 0.0
+    sifting: Sifting | None = None
+    untold: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether there are rows that nothing is done with yet, or that nobody was told of."""
+        return self.untold > 0 or (self.carried is not None and self.carried.num_rows > 0)
 
 
 def small_to_json(progress: Progress) -> str:
     """What is not of arrays."""
     found: dict[str, Any] = {
         "position": progress.position.text(), "windows": progress.windows, "seq": progress.seq,
-        "since_s": progress.since_s,
+        "since_s": progress.since_s, "untold": progress.untold,
     }
+    if progress.sifting is not None:
+        found["sifting"] = sifting_to_json(progress.sifting)
     if progress.cycle is not None:
         cycle = progress.cycle
         found["cycle"] = [list(cycle.key), cycle.length, [list(group) for group in cycle.groups]]

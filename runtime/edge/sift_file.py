@@ -54,10 +54,10 @@ def _plan(given: dict[str, Any]) -> Plan:
 
 
 def _wish(found: Any) -> Wish:
-    match found:
-        case {"wants": wants, **given}:
-            if not set(given) - set(_WISH) and all(_is(value, float) for value in given.values()):
-                return Wish(_predicate(wants, MOST_DEPTH), **given)
+    if isinstance(found, dict) and "wants" in found:
+        given: dict[str, Any] = {name: value for name, value in found.items() if name != "wants"}
+        if not set(given) - set(_WISH) and all(_is(value, float) for value in given.values()):
+            return Wish(_predicate(found["wants"], MOST_DEPTH), **given)
     raise BadPlan(f"a query says what it wants, and in numbers only its {', '.join(_WISH)}")
 
 

@@ -11,7 +11,7 @@ import random
 from collections import deque
 from collections.abc import Callable
 
-from streamq.dsl.records import dataclass, field
+from streamq.dsl.records import dataclass, field, replace
 from streamq.runtime.edge.answering import answered
 from streamq.runtime.edge.backoff import Backoff
 from streamq.runtime.edge.bucket import Bucket
@@ -43,9 +43,12 @@ MOST_ANSWERS = 16 << 20
 
 @dataclass(slots=True)
 class Counts:
-    """What went through an edge since it started. ``sent``: bytes of ``messages``, with what the transport adds to them."""
+    """What went through an edge since it started: ``rows``, those of them that were sifted out, ``dropped``, and lines that were
+    none. ``sent``: bytes of ``messages``, with what the transport adds to them.
+    """
 
     rows: int = 0
+    dropped: int = 0
     malformed: int = 0
     messages: int = 0
     sent: int = 0
@@ -87,7 +90,12 @@ class Site:
         self.plan = self.store.plan(self.plan)
         self._progress = self.store.progress()
         self.source.seek(self._progress.position)
-        self._pipeline = Pipeline(self.plan, self.store.origin, Offered(self.clock()), self.transport.extra)
+        now, sifting = self.clock(), self._progress.sifting
+        offered = Offered(now)
+        if sifting is not None and self.plan.sift is not None:
+            self._progress = replace(self._progress, sifting=sifting.fits(self.plan.sift))
+            offered = offered if sifting.offered is None else sifting.offered.resumed(now)
+        self._pipeline = Pipeline(self.plan, self.store.origin, offered, self.transport.extra)
         self._bucket = Bucket(self.plan.capacity_kbps, self.plan.bucket, self.steady())
         self._spoke_s = self.steady()
 
@@ -125,8 +133,7 @@ class Site:
         block = self.source.read()
         found = parsed(block.lines, self.plan, block.header)
         self.counts.malformed += found.malformed + block.too_long
-        carried = self._progress.carried
-        waits = carried is not None and carried.num_rows > 0
+        waits = self._progress.waits
         if not found.rows.num_rows and not waits:
             self.ended = block.ended
             return bool(block.lines)
@@ -141,6 +148,7 @@ class Site:
         if step.decision is not None or step.plan is not None:
             self.store.commit(step, round((now - self.plan.retain_s) * 1000), self.plan.synopsis_bytes)
             self.counts.rows += step.rows
+            self.counts.dropped += step.dropped
         if step.plan is not None:
             self.plan = step.plan
         for name in step.exact:

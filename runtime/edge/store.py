@@ -26,12 +26,16 @@ from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.edge.plan_file import parsed, to_json
 from streamq.runtime.edge.progress import Progress, cycle_of, shedding_of, small_to_json
 from streamq.runtime.edge.segments import TABLE, Segments
+from streamq.runtime.edge.sifting import part_bytes, sifting_of
 from streamq.runtime.edge.source import position_of
 from streamq.stdlib.recovery.intervals import Denominator
 from streamq.stdlib.recovery.retaining import Retained, Rule
 from streamq.stdlib.recovery.stored_state import from_arrays, to_arrays
 
 VERSION = 1
+_SAMPLED = "sampled."
+"""Before the number of a part of sampled rows, among the names of arrays."""
+
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS arrays (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
@@ -118,11 +122,16 @@ class Store:
             cycle = cycle_of(found)
             made = Progress(
                 position_of(found["position"]), cycle, found["windows"], found["seq"], shedding_of(found),
-                since_s=found["since_s"],
+                since_s=found["since_s"], untold=found["untold"],
             )
-            stored = self._database.execute("SELECT name, value FROM arrays").fetchall()
-            arrays = {name: np.load(io.BytesIO(value), allow_pickle=False) for name, value in stored}
-            self._arrays = dict(stored)
+            self._arrays = dict(self._database.execute("SELECT name, value FROM arrays").fetchall())
+            parts = {name: value for name, value in self._arrays.items() if name.startswith(_SAMPLED)}
+            arrays = {
+                name: np.load(io.BytesIO(value), allow_pickle=False) for name, value in self._arrays.items() if name not in parts
+            }
+            if "sifting" in found:
+                numbered = {int(name.removeprefix(_SAMPLED)): value for name, value in parts.items()}
+                made = replace(made, sifting=sifting_of(found["sifting"], numbered))
             retained, keys = from_arrays(arrays) if arrays else (Retained(), None)
             carried = pa.ipc.read_record_batch(pa.py_buffer(self._note("carried") or b""), self._schema)
         except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
@@ -198,11 +207,21 @@ class Store:
         if progress.keys is None:
             return self._arrays
         arrays = {name: _saved(array) for name, array in to_arrays(progress.retained, progress.keys).items()}
+        arrays |= self._sampled(progress)
         changed = [(name, value) for name, value in arrays.items() if self._arrays.get(name) != value]
         self._database.executemany("INSERT OR REPLACE INTO arrays VALUES (?, ?)", changed)
         gone = [(name,) for name in self._arrays if name not in arrays]
         self._database.executemany("DELETE FROM arrays WHERE name = ?", gone)
         return arrays
+
+    def _sampled(self, progress: Progress) -> dict[str, bytes]:
+        """Sampled rows by name: a part stays as it was written when it came."""
+        found: dict[str, bytes] = {}
+        if (state := progress.sifting) is not None:
+            for number, part in enumerate(state.recent, state.parts - len(state.recent)):
+                name = f"{_SAMPLED}{number}"
+                found[name] = self._arrays.get(name) or part_bytes(part)
+        return found
 
     def _widen(self, attribute: str, rule: Rule) -> None:
         self._database.execute(

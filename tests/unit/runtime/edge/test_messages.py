@@ -43,7 +43,7 @@ def rows_message(**changes: Any) -> Rows:
     rows = pa.record_batch({"k": ["a", "b", "a"], "n": pa.array([1, None, 3]), "y": [0.5, float("nan"), None]})
     given: dict[str, Any] = {
         "stream": "s", "origin": ORIGIN, "seq": 7, "plan": ShedPlan(3, 2, ("x",)), "key": ("k",), "rows": rows,
-        "cycle_no": np.array([5, 5, 6]), "offered_kbps": 98.6,
+        "cycle_no": np.array([5, 5, 6]), "offered_kbps": 98.6, "dropped": 12,
     }
     return Rows(**(given | changes))
 
@@ -59,7 +59,7 @@ def test_rows_there_and_back() -> None:
     expected = rows_message()
     assert str(found.rows.to_pylist()) == str(expected.rows.to_pylist())
     assert found.cycle_no.tolist() == [5, 5, 6]
-    assert (found.plan, found.key, found.origin, found.seq, found.offered_kbps) == (expected.plan, ("k",), ORIGIN, 7, 98.6)
+    assert (found.plan, found.key, found.origin, found.seq, found.offered_kbps, found.dropped) == (expected.plan, ("k",), ORIGIN, 7, 98.6, 12)
 
 
 def test_null_is_told_from_what_is_shed() -> None:
