@@ -301,12 +301,13 @@ def test_the_folder_has_the_same_files(tmp_path: Path) -> None:
 
 def test_rows_are_cut_into_messages_that_fit() -> None:
     rows = pa.record_batch({"k": ["a" * (i % 90) for i in range(500)], "y": np.arange(500.0)})
-    whole = Rows("weather", ORIGIN, 5, ShedPlan(1, 1, ("x",)), ("k",), rows, np.arange(1, 501))
+    whole = Rows("weather", ORIGIN, 5, ShedPlan(1, 1, ("x",)), ("k",), rows, np.arange(1, 501), dropped=7)
     messages, lost = packed(whole, PLAN.schema, 1, 2000)
     assert lost == 0
     assert max(map(len, messages)) <= 2000
     found = [decoded_rows(framed(m), PLAN.schema) for m in messages]
     assert [m.seq for m in found] == list(range(5, 5 + len(found)))
+    assert [m.dropped for m in found] == [7, *[0] * (len(found) - 1)]
     assert pa.concat_batches([m.rows for m in found]).equals(rows)
     assert np.concatenate([m.cycle_no for m in found]).tolist() == list(range(1, 501))
     # Most of them are quite full, though rows differ in size.
@@ -314,8 +315,9 @@ def test_rows_are_cut_into_messages_that_fit() -> None:
 
 
 def test_a_row_that_is_wider_than_a_bucket_is_counted() -> None:
-    rows = pa.record_batch({"k": ["a", "b" * 5000, "c"], "y": [1.0, 2.0, 3.0]})
-    whole = Rows("weather", ORIGIN, 1, ShedPlan(1, 1, ("x",)), ("k",), rows, np.array([1, 1, 1]))
+    rows = pa.record_batch({"k": ["b" * 5000, "a", "c"], "y": [1.0, 2.0, 3.0]})
+    whole = Rows("weather", ORIGIN, 1, ShedPlan(1, 1, ("x",)), ("k",), rows, np.array([1, 1, 1]), dropped=7)
     messages, lost = packed(whole, PLAN.schema, 1, 2000)
+    assert [decoded_rows(framed(m), PLAN.schema).dropped for m in messages] == [7, 0]
     assert lost == 1
     assert len(messages) == 2

@@ -103,6 +103,12 @@ def test_a_poll_there_and_back() -> None:
         decoded_poll(Frame(Kind.POLL, 1, frame.head + b"x"))
 
 
+def test_a_count_of_dropped_rows_that_cannot_be_is_refused() -> None:
+    assert decoded_rows(framed(encoded_rows(rows_message(dropped=1 << 40), SCHEMA, 1)), SCHEMA).dropped == 1 << 40
+    with pytest.raises(BadMessage, match="a number that cannot be"):
+        decoded_rows(framed(encoded_rows(rows_message(dropped=1 << 41), SCHEMA, 1)), SCHEMA)
+
+
 @pytest.mark.parametrize("rate", [-1.0, float("nan"), float("inf"), -float("inf")])
 def test_rates_that_cannot_be_are_refused(rate: float) -> None:
     with pytest.raises(BadMessage, match="a rate that cannot be"):

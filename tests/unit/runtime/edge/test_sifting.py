@@ -178,10 +178,25 @@ def test_what_all_went_of_is_told_with_the_next_message_or_at_the_end(tmp_path: 
     assert (len(told.messages), told.progress.untold, told.progress.seq) == (1, 0, 2)
 
 
+def test_a_stream_that_is_silent_tells_what_it_dropped(tmp_path: Path) -> None:
+    harness = Harness(tmp_path, plan_of(capacity_kbps=0.5, bucket_bytes=4096, linger_s=5.0), rows_of(200, 3), each=20)
+    at, lines = harness.source.blocks[-1]
+    harness.source.blocks[-1] = at + 100.0, lines
+    run(harness.site, harness.clock, lambda: harness.source.at == 9 and harness.site.progress.untold > 0)
+    run(harness.site, harness.clock, lambda: harness.site.progress.untold == 0 and harness.site.store.waiting() is None)
+    assert harness.clock.now < at + 100.0
+    assert harness.messages[-1].rows.num_rows == 0
+    assert sum(message.dropped for message in harness.messages) == harness.site.counts.dropped > 0
+
+
+TEXTS = SiftRule(attributes=("x", "word"), plan=Plan(), wishes=(Wish(Compare(1, "=", "rare")), Wish(Compare(0, "<", 0.2))))
+
+
+@pytest.mark.parametrize("rule", [RULE, TEXTS], ids=["numbers", "texts"])
 @pytest.mark.parametrize("after", [1, 2, 9, 25])
-def test_a_restart_changes_no_row(tmp_path: Path, after: int) -> None:
-    rows = rows_of(30 * 40, 5)
-    plain, cut = (Harness(tmp_path / name, plan_of(capacity_kbps=16.0), rows, 40) for name in made(tmp_path, "plain", "cut"))
+def test_a_restart_changes_no_row(tmp_path: Path, after: int, rule: SiftRule) -> None:
+    rows, plan = rows_of(30 * 40, 5), plan_of(capacity_kbps=16.0, sift=rule)
+    plain, cut = (Harness(tmp_path / name, plan, rows, 40) for name in made(tmp_path, "plain", "cut"))
     plain.run()
     run(cut.site, cut.clock, lambda: cut.source.at >= after)
     cut.again()
