@@ -44,8 +44,8 @@ class Rows:
 
     ``plan``: what is shed of them; ``key``: the columns of the cycle key; ``rows``: the other columns, in the order of
     the stream; ``cycle_no``: ``[rows]``, the number of each row among those of its key. ``offered_kbps``: how fast the stream
-    came at the source when they were read, before anything was shed. ``dropped``: rows that were dropped at the source after the
-    message before this one was made, or with it: none of them is sent, nor their numbers.
+    came at the source when they were read, before anything was shed. ``dropped``: rows that were dropped
+    at the source since the message before this one; the numbers that they had are missing.
     """
 
     stream: str

@@ -31,7 +31,7 @@ class Overhead:
 
     @classmethod
     def of(cls, offered: int, sent: pa.RecordBatch, messages: Sequence[bytes], extra: int) -> Overhead:
-        """As it was with so many rows, of which some may be dropped and not sent. ``extra``: bytes that the transport adds to each message."""
+        """As it was with so many rows, of which not all were sent. ``extra``: bytes that the transport adds to each message."""
         count, rows = len(messages), max(offered, 1)
         size = sum(map(len, messages)) + (extra - COLUMN_BYTES * sent.num_columns) * count
         return cls(max(size - sum(array.nbytes for array in sent.columns), 0) / rows, rows / max(count, 1))

@@ -58,8 +58,8 @@ class Step:
 
     ``decision``: on these rows; None where there was no whole cycle. ``plan``: the one to go by from now on, where errors were
     found, and ``exact`` of which attributes none was. Without both nothing has to be written down. ``unkept``: rows
-    that no synopsis can keep, which count as malformed, as those of more keys than a cycle can have; ``too_wide``: rows that alone do not fit in a bucket;
-    ``dropped``: rows that were sifted out.
+    that no synopsis can keep, which count as malformed, as those of more keys than a cycle can have; ``too_wide``: rows
+    that alone do not fit in a bucket; ``dropped``: rows that were sifted out.
     """
 
     progress: Progress

@@ -90,7 +90,7 @@ def share_kept(sent: pa.RecordBatch, above: float, room: float, bucket: int, ext
 
 
 def sifted(rule: SiftRule, state: Sifting, rows: pa.RecordBatch, keep: float) -> tuple[Bools, Sifting]:
-    """Which rows, at least one, stay, ``[rows]``, so that it is about the share ``keep`` of them; and the state after them."""
+    """Which of some rows stay, ``[rows]``, about the share ``keep`` of them, and the state after them. There is at least one."""
     columns = [sift_column(rows.column(name)) for name in rule.attributes]
     looked = min(rows.num_rows, SAMPLE_ROWS)
     at = np.arange(looked) * rows.num_rows // looked
@@ -140,7 +140,7 @@ def sifting_to_json(state: Sifting) -> dict[str, Any]:
 
 
 def sifting_of(found: dict[str, Any], recent: Mapping[int, bytes]) -> Sifting:
-    """The state of a JSON object and of its parts by their number. ValueError, KeyError, TypeError or ArrowException for others."""
+    """The state of such an object, and of parts by their number. ValueError, KeyError, TypeError, ArrowException for others."""
     parts, kept = found["parts"]
     built_from, until_fresh = found["built"]
     sifter = None if found["sifter"] is None else from_json(found["sifter"])
