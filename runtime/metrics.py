@@ -169,12 +169,13 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What came from the edge of a stream. ``shed``: values; of those that were asked for, ``recovered`` ones, those whose
+    """What came from the edge of a stream. ``dropped``: rows that went there; ``shed``: values; of those that were asked for, ``recovered`` ones, those whose
     answer came too ``late``, and those that the edge had ``not_retained``; ``bad``: files that were no messages.
     """
 
     stream: str
     rows: int = 0
+    dropped: int = 0
     messages: int = 0
     shed: int = 0
     recovered: int = 0
@@ -186,6 +187,8 @@ class Received:
     def words(self) -> str:
         """As a line of the summary."""
         parts = [f"{self.rows:,} rows came from the edge of {self.stream}"]
+        if self.dropped:
+            parts.append(f"{self.dropped:,} were shed there, {self.rows / (self.rows + self.dropped):.1%} kept")
         if self.shed:
             missing = {"too late": self.late, "not retained": self.not_retained}
             lost = ", ".join(f"{n:,} {why}" for why, n in missing.items() if n)

@@ -23,6 +23,12 @@ def edge_notices(plan: lg.LogicalPlan) -> tuple[PlanNotice, ...]:
 def _notice(
     query: lg.LogicalQuery, decl: lg.SourceDecl, edge: EdgeStream, foreign: frozenset[str]
 ) -> PlanNotice:
+    if edge.sifts:
+        return PlanNotice(
+            "edge", query.name, f"rows of `{decl.name}` may be shed at its edge, {edge.sifts[0].words}",
+            hint=f"so that the rest fits through {_wire(edge)}", action="SHED NONE keeps all rows that the query wants",
+            span=decl.origin,
+        )
     kept = dict(edge.kept)
     read = uses_of(query.root, decl.name).read
     mine = [f for f in decl.fields if f.name in read or any(b in read for b in bounds_of(f.name))]

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamq.compiler.analysis.lineage import uses_of
+from streamq.compiler.analysis.query_regions import wanted_of
+from streamq.compiler.analysis.sifters import sift_of
+from streamq.compiler.analysis.turned_back import Attribute
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.edges import EdgeStream, arrow_type, bounds_of
+from streamq.compiler.ir.goals import Sift
 from streamq.compiler.ir.rewrite import walk
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Diagnostic, Severity
-from streamq.dsl.records import dataclass
+from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
 
 CRITICALITIES = (
@@ -56,6 +60,11 @@ def sheds(policies: tuple[ast.Policy, ...]) -> ast.Shed | None:
     return next((p for p in policies if isinstance(p, ast.Shed) and isinstance(p.method, ast.ShedAttributes)), None)
 
 
+def sifts(policies: tuple[ast.Policy, ...]) -> ast.Shed | None:
+    """SHED SIFTER, where it is among them."""
+    return next((p for p in policies if isinstance(p, ast.Shed) and isinstance(p.method, ast.ShedSifter)), None)
+
+
 def recoveries(policies: tuple[ast.Policy, ...]) -> tuple[ast.RecoverSynopsis | ast.RecoverNearest, ...]:
     """The clauses that say how shed values come back."""
     methods = (p.method for p in policies if isinstance(p, ast.Recover))
@@ -80,7 +89,10 @@ class _Clauses:
 
     @property
     def sheds(self) -> tuple[ast.Shed, ...]:
-        return tuple(shed for _, policies in self.by if (shed := sheds(policies)) is not None)
+        """SHED ATTRIBUTES, wherever it stands, or SHED SIFTER of the stream itself."""
+        own = sifts(self.decl.policies)
+        found = (shed for _, policies in self.by if (shed := sheds(policies)) is not None)
+        return (*(() if own is None else (own,)), *found)
 
     @property
     def recoveries(self) -> tuple[ast.RecoverSynopsis | ast.RecoverNearest, ...]:
@@ -98,17 +110,36 @@ def _edge(decl: lg.SourceDecl, plan: lg.LogicalPlan, found: list[Diagnostic]) ->
     synopsis, nearest = _comes_back(clauses, kept, unread, found)
     capacity = _capacity(clauses, found)
     methods = [m for m in clauses.recoveries if isinstance(m, ast.RecoverSynopsis)]
+    sifter = sifts(decl.policies)
     edge = EdgeStream(
-        stream=decl.name, columns=tuple((f.name, arrow_type(f.type) or "") for f in columns),
+        sifts=() if sifter is None else _sifted(sifter, decl, readers), stream=decl.name, columns=tuple((f.name, arrow_type(f.type) or "") for f in columns),
         kept=tuple((f.name, kept[f.name]) for f in columns if f.name in kept), unread=unread,
         synopsis=synopsis, nearest=nearest, cycle=cycle,
         finds_cycle=bool(methods) and not cycle, criticality=_criticality(readers),
         retain_ms=max((m.retain.ms for m in methods if m.retain is not None), default=None),
         capacity_kbps=capacity, channel=decl.channel if clauses.sheds else None, options=decl.options, origin=decl.origin,
     )
-    if edge.sheds and len(kept) + len(unread) == len(columns):
+    if edge.sheds and sifter is None and len(kept) + len(unread) == len(columns):
         found.append(_all_kept(edge, clauses.sheds[0].span))
     return edge
+
+
+def _sifted(sifter: ast.Shed, decl: lg.SourceDecl, readers: list[lg.LogicalQuery]) -> tuple[Sift, ...]:
+    """The sifter of a stream as each of its queries asks for it; one that says SHED NONE needs all of its rows."""
+    assert isinstance(sifter.method, ast.ShedSifter)
+    types = {f.name: f.type for f in decl.fields}
+    found = []
+    for query in readers:
+        sift = sift_of(sifter.method, decl.name, decl.fields, query.policies)
+        if sift is not None:
+            attributes = {name: Attribute(place, types[name]) for place, name in enumerate(sift.attributes)}
+            least = 1.0 if _keeps_all(query) else sift.least
+            found.append(replace(sift, wanted=wanted_of(query.root, decl.name, attributes), least=least))
+    return tuple(found)
+
+
+def _keeps_all(query: lg.LogicalQuery) -> bool:
+    return any(isinstance(p, ast.Shed) and isinstance(p.method, ast.ShedNone) for p in query.policies)
 
 
 def _all_kept(edge: EdgeStream, span: Span) -> Diagnostic:
@@ -146,8 +177,11 @@ def _kept(clauses: _Clauses, readers: list[lg.LogicalQuery], cycle: tuple[str, .
         if field.name.casefold() in named:
             kept.setdefault(field.name, "KEEP")
     for query in readers:
-        for name in sorted(uses_of(query.root, decl.name).decide):
+        uses = uses_of(query.root, decl.name)
+        for name in sorted(uses.decide):
             kept.setdefault(_base(name, decl), f"`{query.name}` tests, groups or joins by it")
+        if _keeps_all(query):
+            kept |= {_base(name, decl): f"`{query.name}` says SHED NONE" for name in sorted(uses.read - kept.keys())}
     declared = {f.name for f in decl.fields} - set(decl.unlisted)
     return {name: why for name, why in kept.items() if name in declared}
 

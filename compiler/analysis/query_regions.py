@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from streamq.compiler.analysis.turned_back import MIRRORED, Attributes, constant, turned_back
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Cast, Column, Expr, InList, Literal, Op
+from streamq.compiler.ir.rewrite import walk
 from streamq.dsl.types import STRING, Chars
 from streamq.stdlib.sifters.predicates import (
     NEGATED,
@@ -33,6 +34,13 @@ def wanted_rows(root: lg.Logical, shedder: lg.Shed, attributes: Attributes) -> P
     return _any_of([_all_of([predicate_of(t, attributes) for t in tests]) for tests in _ways(root, shedder)])
 
 
+def wanted_of(root: lg.Logical, stream: str, attributes: Attributes) -> Predicate:
+    """The same of the rows of a stream as its source gives them."""
+    scans = [n for n in walk(root) if isinstance(n, lg.Scan) and n.source.name == stream]
+    ways = [tests for scan in scans for tests in _ways(root, scan)]
+    return _any_of([_all_of([predicate_of(t, attributes) for t in tests]) for tests in ways])
+
+
 def _all_of(parts: Iterable[Predicate]) -> Predicate:
     flat = [one for part in parts for one in (part.parts if isinstance(part, Both) else (part,))]
     some = tuple(dict.fromkeys(one for one in flat if one != Everywhere()))
@@ -49,20 +57,28 @@ def _any_of(parts: Iterable[Predicate]) -> Predicate:
     return some[0] if len(some) == 1 else Either(some)
 
 
-def _ways(root: lg.Logical, shedder: lg.Shed) -> Iterator[tuple[Expr, ...]]:
-    """The tests directly above a shedder, for each operator that reads them."""
+def _ways(root: lg.Logical, end: lg.Logical) -> Iterator[tuple[Expr, ...]]:
+    """The tests directly above an operator, for each one that reads them; what only passes rows on may stand between."""
     seen: set[int] = set()
     stack: list[tuple[lg.Logical, tuple[Expr, ...]]] = [(root, ())]
     while stack:
         node, tests = stack.pop()
-        if node is shedder:
+        if node is end:
             yield tests
-            continue
-        if isinstance(node, lg.Filter):
+        elif isinstance(node, lg.Filter):
             stack.append((node.input, (*tests, node.predicate)))
+        elif _passes_on(node):
+            stack.append((node.inputs[0], tests))
         elif id(node) not in seen:
             seen.add(id(node))
             stack.extend((below, ()) for below in node.inputs)
+
+
+def _passes_on(node: lg.Logical) -> bool:
+    """Whether the columns above an operator are those of its input, and its rows are too."""
+    if isinstance(node, lg.Project):
+        return all(isinstance(e, Column) and e.name == name for name, e in node.items)
+    return isinstance(node, lg.Watermark)
 
 
 def predicate_of(expr: Expr, attributes: Attributes, *, negated: bool = False) -> Predicate:

@@ -106,7 +106,7 @@ def _check_clauses(decl: lg.SourceDecl, node: ast.CreateStream, context: BindCon
     for policy in node.policies:
         before = context.errors
         match policy:
-            case ast.Shed(method=ast.ShedAttributes()):
+            case ast.Shed(method=ast.ShedAttributes() | ast.ShedSifter()):
                 check_shed(policy, context)
                 check_capacity(policy, context)
             case ast.Recover(method=ast.RecoverSynopsis() | ast.RecoverNearest()):
@@ -122,8 +122,8 @@ def check_capacity(policy: ast.Shed, context: BindContext) -> None:
     goal = policy.goal
     if goal is not None and goal.unit != "KBPS":
         context.error(
-            "SQ0602", "SHED ATTRIBUTES keeps every row, and sheds columns until the rest fits through a wire", goal.span,
-            help="say how much that takes: TO CAPACITY 120 KBPS",
+            "SQ0602", "at an edge as much is shed as it takes for the rest to fit through a wire", goal.span,
+            help="say how much that is: TO CAPACITY 120 KBPS",
         )
 
 

@@ -22,8 +22,11 @@ _RANKED = ast.ShedByUtility | ast.ShedOlder
 _SHED_NAMES = {"OLDER": "OLDER THAN", "BYUTILITY": "BY UTILITY"}
 
 
-def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> None:
-    """Reports values out of range; right clauses that cannot be run yet become refusals."""
+def check_policies(policies: tuple[ast.Policy, ...], context: BindContext, sifted: bool = False) -> None:
+    """Reports values out of range; right clauses that cannot be run yet become refusals.
+
+    ``sifted``: rows are sifted before the query reads them, by what it and others want and are worth.
+    """
     for policy in policies:
         before = context.errors
         match policy:
@@ -31,7 +34,7 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext) -> No
                 for item in policy.items:
                     before = context.errors
                     _check_qos(item, context)
-                    if context.errors == before and not _is_run(item, policy, policies):
+                    if context.errors == before and not _is_run(item, policy, policies, sifted):
                         name = type(item).__name__.removeprefix("Qos").upper()
                         bare = isinstance(item, ast.QosError) and not is_estimated(policies)
                         without = " without RECOVER ESTIMATE" if bare else ""
@@ -265,11 +268,13 @@ def _name(method: ast.ShedMethod) -> str:
     return _SHED_NAMES.get(name, name)
 
 
-def _is_run(item: ast.QosItem, policy: ast.Qos, policies: tuple[ast.Policy, ...]) -> bool:
+def _is_run(item: ast.QosItem, policy: ast.Qos, policies: tuple[ast.Policy, ...], sifted: bool) -> bool:
     """What the run sees to: the age of results, the share of their input, what queries weigh, what rows are worth."""
     aged = any(isinstance(i, ast.QosLatency) for i in policy.items)
     method = next((p.method for p in policies if isinstance(p, ast.Shed)), None)
-    if isinstance(method, ast.ShedSifter) and isinstance(item, ast.QosWeight | ast.QosSlope | ast.QosFairness):
+    if (sifted or isinstance(method, ast.ShedSifter)) and isinstance(item, ast.QosWeight | ast.QosSlope | ast.QosFairness):
+        return True
+    if sifted and isinstance(item, ast.QosCompleteness):
         return True
     auto = method is None or isinstance(method, ast.ShedAuto)
     match item:

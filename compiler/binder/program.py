@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from streamq.compiler.analysis.edges import edge_streams, sifts
 from streamq.compiler.binder.catalog import Catalog
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.declarations import declare_function, declare_sink, declare_source
@@ -114,15 +115,16 @@ def _query_names(nodes: list[ast.CreateQuery]) -> list[str]:
 def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQuery | None:
     context, catalog = env.context, env.catalog
     sink = None if node.sink is None else catalog.sink(node.sink, context)
-    before = context.errors
-    check_policies(node.policies, context)
-    fine = context.errors == before
     try:
         root = default_stream(bind_query(node.query, env.inner(name, {}), outermost=True))
         check_size(root, node.query.span)
     except Abort as stop:
+        check_policies(node.policies, context)
         context.sink.add(stop.diagnostic)
         return None
+    before = context.errors
+    check_policies(node.policies, context, sifted=any(sifts(decl.policies) for decl in edge_streams(root)))
+    fine = context.errors == before
     if root.change is lg.Change.STATIC:
         context.error(
             "SQ0408", f"query `{name}` reads no stream", node.query.span,

@@ -17,9 +17,10 @@ from streamq.compiler.driver import CompileResult
 from streamq.compiler.explain.shed_tree import to_tree
 from streamq.compiler.explain.words import show_operator, show_rows
 from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.goals import qos
 from streamq.compiler.ir.graph import PlanGraph, build_graph
 from streamq.compiler.ir.rewrite import walk
-from streamq.compiler.passes.asked import asked_of, qos
+from streamq.compiler.passes.asked import asked_of
 from streamq.compiler.passes.base import PassContext
 from streamq.compiler.passes.push_predicates import push_predicates
 from streamq.compiler.passes.share_subplans import share_subplans

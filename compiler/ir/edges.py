@@ -5,6 +5,7 @@ It follows from the stream's declaration and from all queries of the program, an
 
 from __future__ import annotations
 
+from streamq.compiler.ir.goals import Sift
 from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import NO_SPAN, Span
 from streamq.dsl.types import (
@@ -73,7 +74,7 @@ class EdgeStream:
     with the error they may have, in percent, None where the edge finds it (ERROR AUTO) below what ``criticality`` allows.
     ``nearest``: those whose shed values are taken from the nearest row. ``cycle``: the columns by which rows come again;
     ``finds_cycle``: they are to be found. ``capacity_kbps``: of its own wire, or that of ``channel``; neither where all may
-    be sent.
+    be sent. ``sifts``: where rows are shed and not columns: the sifter as each query that reads the stream asks for it.
     """
 
     stream: str
@@ -88,6 +89,7 @@ class EdgeStream:
     retain_ms: int | None = None
     capacity_kbps: float | None = None
     channel: Channel | None = None
+    sifts: tuple[Sift, ...] = ()
     options: tuple[tuple[str, OptionValue], ...] = field(default=(), repr=False)
     origin: Span = field(default=NO_SPAN, compare=False, repr=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from typing import TypeVar
 
 from streamq.compiler.ir.durations import show_ms
 from streamq.compiler.ir.expr import Expr
@@ -27,6 +28,15 @@ def is_estimated(policies: tuple[ast.Policy, ...]) -> bool:
     return any(
         isinstance(p, ast.Recover) and isinstance(p.method, ast.RecoverEstimate) for p in policies
     )
+
+
+Item = TypeVar("Item", bound=ast.QosItem)
+
+
+def qos(policies: tuple[ast.Policy, ...], kind: type[Item]) -> Item | None:
+    """The item of that kind of a query's QOS, if there is one."""
+    items = (i for p in policies if isinstance(p, ast.Qos) for i in p.items)
+    return next((item for item in items if isinstance(item, kind)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
-from streamq.compiler.ir.goals import Goal, is_estimated
+from streamq.compiler.ir.goals import Goal, is_estimated, qos
 from streamq.dsl import ast
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
@@ -89,12 +87,3 @@ def dropped_into(policies: tuple[ast.Policy, ...]) -> ast.RecoverDropped | None:
 def _own(goal: ast.ShedGoal) -> Goal:
     """A goal of the clause's own."""
     return Goal(percent=goal.amount) if goal.unit == "PERCENT" else Goal(rows_per_s=goal.amount)
-
-
-Item = TypeVar("Item", bound=ast.QosItem)
-
-
-def qos(policies: tuple[ast.Policy, ...], kind: type[Item]) -> Item | None:
-    """The item of that kind of a query's QOS, if there is one."""
-    items = (i for p in policies if isinstance(p, ast.Qos) for i in p.items)
-    return next((item for item in items if isinstance(item, kind)), None)

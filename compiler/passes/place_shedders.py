@@ -11,29 +11,24 @@ replayed batch keeps the same rows, and equal keys fall together.
 
 from __future__ import annotations
 
-from typing import get_args
-
 from streamq.compiler.analysis.shed_sides import NO_STREAMS, Sides, must_stay_whole, sides
+from streamq.compiler.analysis.sifters import sift_of
 from streamq.compiler.analysis.tumbling import tumbling_ms
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Expr
-from streamq.compiler.ir.goals import Goal, Rank, Sift, has_all, is_estimated
+from streamq.compiler.ir.goals import Goal, Rank, Sift, is_estimated, qos
 from streamq.compiler.ir.rewrite import stream_of, walk, with_inputs
 from streamq.compiler.notices import PlanNotice
-from streamq.compiler.passes.asked import Asked, asked_of, dropped_into, qos
+from streamq.compiler.passes.asked import Asked, asked_of, dropped_into
 from streamq.compiler.passes.base import PassContext
 from streamq.compiler.passes.select_pairs import select_pairs
 from streamq.dsl import ast
 from streamq.dsl.records import replace
-from streamq.dsl.types import Array, Map, Struct, is_numeric
+from streamq.dsl.types import Array, Map, Struct
 from streamq.stdlib.connectors import tells_rows_apart
-from streamq.stdlib.sifters.plans import Method, Plan
 
 WEIGHT = "__weight"
 """The column that says for how many rows a kept one stands, where a later pass asks for it."""
-
-SAMPLE = 0.01
-"""The share of rows that a sifter looks at, where the query names none."""
 
 
 def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
@@ -88,7 +83,7 @@ def _place(plan: lg.LogicalPlan, query: lg.LogicalQuery, asked: Asked | None, co
                 done = lg.Shed(node, query.name, (), asked.goal, spared=True, owner=query.name, origin=asked.span)
             else:
                 sources.append(stream)
-                sift = _sift(asked, stream, node, query.policies)
+                sift = None if asked.sifter is None else sift_of(asked.sifter, stream, node.schema, query.policies)
                 sifted.append(sift)
                 goal = _goal(asked, sift)
                 done = lg.Shed(
@@ -159,32 +154,6 @@ def _goal(asked: Asked, sift: Sift | None) -> Goal:
     if sift is None:
         return replace(asked.goal, ranked=False)
     return replace(asked.goal, least=0.0, needed=asked.goal.least, sampled=sift.plan.sampled)
-
-
-def _sift(
-    asked: Asked, stream: str, node: lg.Logical, policies: tuple[ast.Policy, ...]
-) -> Sift | None:
-    """The sifter of a stream; None where the query has none, or the stream lacks one of its attributes."""
-    if asked.sifter is None:
-        return None
-    by_fold = {f.name.casefold(): f for f in node.schema}
-    if not has_all(stream, by_fold.keys(), asked.sifter.attributes):
-        return None
-    # In the order of the stream, so that queries share it however they name them.
-    named = {n.parts[-1].text.casefold() for n in asked.sifter.attributes}
-    attributes = [f for name, f in by_fold.items() if name in named]
-    fairness, slope, weight = qos(policies, ast.QosFairness), qos(policies, ast.QosSlope), qos(policies, ast.QosWeight)
-    method = next((m for m in get_args(Method) if m == asked.sifter.partition), None)
-    plan = Plan(
-        regions=asked.sifter.regions or Plan().regions, method=method or Plan().method,
-        fairness=Plan().fairness if fairness is None else fairness.fairness,
-        sampled=SAMPLE if asked.sifter.sample is None else asked.sifter.sample,
-        counted=asked.sifter.drop == "COUNTER",
-    )
-    return Sift(
-        stream, tuple(f.name for f in attributes), tuple(not is_numeric(f.type) for f in attributes), plan, 1.0 if weight is None else weight.weight,
-        1.0 if slope is None else slope.slope, asked.goal.least,
-    )
 
 
 def _hashed(node: lg.Logical, asked: Asked) -> tuple[str, ...]:

@@ -12,10 +12,12 @@ from streamq.dsl.records import replace
 from streamq.runtime.edge.channel import floor_kbps
 from streamq.runtime.edge.opening import shared
 from streamq.runtime.edge.plan import CycleRule, EdgePlan, Format
+from streamq.runtime.edge.sift_rule import SiftRule
 from streamq.stdlib.attributes.kinds import RANKED_ROWS, Dispersion, Scope
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.recovery.budget import CAPS
 from streamq.stdlib.recovery.criticality import Category, category
+from streamq.stdlib.sifters.compact import Wish
 
 UNLIMITED_KBPS = 1e8
 """Of a wire of which nothing is said: more than any has."""
@@ -41,7 +43,7 @@ def link_plan(edge: EdgeStream) -> EdgePlan:
     told = {name: error for name, error in edge.synopsis if error is not None}
     return EdgePlan(
         stream=edge.stream, columns=dict(edge.columns), cycle=_cycle(edge), capacity_kbps=edge.capacity_kbps or UNLIMITED_KBPS,
-        protected=frozenset(name for name, _ in edge.kept), unread=frozenset(edge.unread),
+        protected=frozenset(name for name, _ in edge.kept), sift=_sift(edge), unread=frozenset(edge.unread),
         retained=frozenset(name for name, _ in edge.synopsis), format=cast(Format, options["format"]),
         bucket_bytes=int(options.get("bucket", 0)), unit="BYTES",
         ranking=Ranking(
@@ -62,6 +64,16 @@ def _cycle(edge: EdgeStream) -> CycleRule:
     if edge.finds_cycle:
         return CycleRule(training_rows=training)
     return CycleRule(length=rows or RANKED_ROWS)
+
+
+def _sift(edge: EdgeStream) -> SiftRule | None:
+    """The sifter of all queries together: they share its regions, and the strictest fairness holds."""
+    if not edge.sifts:
+        return None
+    first = edge.sifts[0]
+    plan = replace(first.plan, fairness=min(one.plan.fairness for one in edge.sifts))
+    wishes = tuple(Wish(one.wanted, one.weight, one.slope, one.least) for one in edge.sifts)
+    return SiftRule(attributes=first.attributes, plan=plan, wishes=wishes)
 
 
 def _cap(edge: EdgeStream) -> float | None:

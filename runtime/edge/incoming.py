@@ -54,11 +54,12 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """What came of a stream. ``shed``: values; of those that were asked for, ``recovered`` ones, those that came ``late``,
+    """What came of a stream. ``dropped``: rows that went at the source; ``shed``: values; of those that were asked for, ``recovered`` ones, those that came ``late``,
     and those that were ``not_retained``; ``bad``: files that are no messages.
     """
 
     rows: int = 0
+    dropped: int = 0
     messages: int = 0
     shed: int = 0
     recovered: int = 0
@@ -69,7 +70,7 @@ class Landed:
     def __add__(self, other: Landed) -> Landed:
         """Both together."""
         return Landed(
-            rows=self.rows + other.rows, messages=self.messages + other.messages, shed=self.shed + other.shed,
+            rows=self.rows + other.rows, dropped=self.dropped + other.dropped, messages=self.messages + other.messages, shed=self.shed + other.shed,
             recovered=self.recovered + other.recovered, late=self.late + other.late,
             not_retained=self.not_retained + other.not_retained, bad=self.bad + other.bad,
         )

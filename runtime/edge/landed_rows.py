@@ -26,6 +26,7 @@ def landed_rows(
     near = _near(incoming, messages, references)
     counts = Landed(
         rows=sum(message.rows.num_rows for message in messages), messages=len(messages),
+        dropped=sum(message.dropped for message in messages),
         shed=sum(message.rows.num_rows * len(_shed(incoming, message)) for message in messages),
         late=sum(len(one.rows) for one, answer in zip(asked, answers, strict=True) if answer is None),
     )

@@ -31,7 +31,7 @@ def received(reception: Reception) -> tuple[Received, ...]:
     """What came, by stream."""
     return tuple(
         Received(
-            stream, rows=c.rows, messages=c.messages, shed=c.shed, recovered=c.recovered, late=c.late,
+            stream, rows=c.rows, dropped=c.dropped, messages=c.messages, shed=c.shed, recovered=c.recovered, late=c.late,
             not_retained=c.not_retained, bad=c.bad,
         )
         for stream, c in reception.counts().items()

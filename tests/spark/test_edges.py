@@ -199,3 +199,30 @@ def test_two_runs_do_not_share_a_folder(spark: SparkSession, folder: Path) -> No
     (wrong,) = report.diagnostics
     assert wrong.code == "SQ0807"
     assert "another run" in wrong.message
+
+
+SIFTED = """
+CREATE STREAM weather (
+  location STRING, humidity DOUBLE, barometer DOUBLE, wind DOUBLE, calm BOOLEAN, ts TIMESTAMP, WATERMARK FOR ts
+)
+SHED SIFTER ON (wind) TO CAPACITY 4 KBPS
+WITH (connector = 'edge', folder = 'inbox', read = 'station.jsonl');
+CREATE SINK rows WITH (connector = 'memory');
+CREATE SINK stormy WITH (connector = 'memory');
+CREATE QUERY all_rows INTO rows AS SELECT location, ts, wind, humidity, barometer FROM weather WHERE wind >= 9;
+CREATE QUERY storms INTO stormy AS SELECT location, ts, wind FROM weather WHERE wind > 10;
+"""
+
+
+def test_rows_that_queries_want_come_and_all_others_are_counted(spark: SparkSession, folder: Path) -> None:
+    plan = compile_program(SIFTED, CompileOptions(base_dir=str(folder), verify=True)).require()
+    with edge_at_work(folder, plan):
+        report = run(spark, folder, plan)
+    (came,) = report.received
+    assert came.rows + came.dropped == PLACES * CYCLES
+    assert came.dropped > 0
+    assert came.shed == 0
+    wanted = sum(wind(p, c) > 10 for p in range(PLACES) for c in range(CYCLES))
+    # By chance each row would be there with the share of all that came.
+    assert len(report.rows("storms")) / wanted > 1.5 * came.rows / (PLACES * CYCLES)
+    assert all(row["humidity"] is not None for row in report.rows("all_rows"))

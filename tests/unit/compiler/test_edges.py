@@ -8,6 +8,7 @@ from streamq.compiler.analysis.edges import edges_of
 from streamq.compiler.driver import CompileResult, compile_program
 from streamq.compiler.explain import render
 from streamq.compiler.ir.edges import EdgeStream
+from streamq.stdlib.sifters.predicates import Both, Compare, Either, Everywhere
 
 STREAM = """
 CREATE CHANNEL uplink CAPACITY 60 KBPS SPLIT WEIGHTED;
@@ -152,3 +153,42 @@ def test_where_all_that_is_read_is_kept_that_is_said() -> None:
     assert codes("SELECT storm, ts FROM weather;") == ["SQ0902"]
     whole = OWN.replace("SHED ATTRIBUTES", "SHED ATTRIBUTES KEEP (location, temperature, humidity, barometer, wind)")
     assert codes("SELECT * FROM weather;", whole) == ["SQ0602"]
+
+
+SIFTED = STREAM.format(clauses="SHED SIFTER ON (wind, location) REGIONS 32 PARTITION DATA TO CAPACITY 60 KBPS", options="").replace(
+    "CREATE CHANNEL uplink CAPACITY 60 KBPS SPLIT WEIGHTED;", ""
+)
+
+
+def test_an_edge_may_sift_rows_by_what_queries_want_of_them() -> None:
+    found = edge(
+        "SELECT humidity FROM weather WHERE wind > 30 AND location IN ('a', 'b') QOS WEIGHT 2 SLOPE 0.5 COMPLETENESS >= 0.3;"
+        "SELECT AVG(wind) AS w FROM weather [TUMBLE 1 HOUR] WHERE wind * 2 <= 8 QOS FAIRNESS 0.5;"
+        "SELECT location FROM weather SHED NONE;",
+        SIFTED,
+    )
+    first, second, third = found.sifts
+    assert (first.attributes, first.text) == (("location", "wind"), (True, False))
+    assert (first.plan.regions, first.plan.method) == (32, "DATA")
+    assert (first.weight, first.slope, first.least) == (2.0, 0.5, 0.3)
+    assert first.wanted == Both((Compare(1, ">", 30.0), Either((Compare(0, "=", "a"), Compare(0, "=", "b")))))
+    assert isinstance(second.wanted, Compare)
+    assert (second.wanted.attribute, second.wanted.op) == (1, "<=")
+    assert (second.plan.fairness, third.wanted, third.least) == (0.5, Everywhere(), 1.0)
+    assert found.synopsis == ()
+    assert not found.finds_cycle
+    assert set(found.unread) == {"temperature", "barometer"}
+
+
+def test_what_a_sifting_edge_cannot() -> None:
+    assert codes("SELECT wind FROM weather RECOVER (wind) FROM SYNOPSIS;", SIFTED) == ["SQ0602"]
+    assert codes("SELECT wind FROM weather QOS WEIGHT 2;") == ["SQ0601"]
+    assert codes("SELECT wind FROM weather;", SIFTED.replace("TO CAPACITY 60 KBPS", "BY 20 PERCENT")) == ["SQ0602"]
+    assert codes("SELECT wind FROM weather;", SIFTED.replace("TO CAPACITY 60 KBPS", "")) == ["SQ0602"]
+    assert codes("SELECT wind FROM weather;", SIFTED.replace("(wind, location)", "(wind, nothing)")) == ["SQ0202"]
+
+
+def test_a_query_that_lets_nothing_go_keeps_the_columns_that_it_reads() -> None:
+    found = edge("SELECT humidity, wind FROM weather; SELECT barometer FROM weather SHED NONE;")
+    assert dict(found.kept)["barometer"] == "`query_2` says SHED NONE"
+    assert "humidity" not in dict(found.kept)

@@ -102,7 +102,7 @@ def test_the_strategies_make_every_class_of_node() -> None:
     collect(QOS, 200)
     collect(SHEDS, 500)
     collect(RECOVERS, 200)
-    collect(STATEMENTS, 100)
+    collect(STATEMENTS, 200)
     collect(PROGRAMS, 5)
     assert {cls.__name__ for cls in node_classes() - seen} == set()
 
