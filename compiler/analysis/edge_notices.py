@@ -26,7 +26,7 @@ def _notice(
     if edge.sifts:
         return PlanNotice(
             "edge", query.name, f"rows of `{decl.name}` may be shed at its edge, {edge.sifts[0].words}",
-            hint=f"so that the rest fits through {_wire(edge)}", action="SHED NONE keeps all rows that the query wants",
+            hint=f"so that the rest fits through {wire_words(edge)}", action="SHED NONE keeps all rows that the query wants",
             span=decl.origin,
         )
     kept = dict(edge.kept)
@@ -38,7 +38,7 @@ def _notice(
     bounded = next((f.name for f in mine if f.name in dict(edge.synopsis) and has_bounds(f.type)), None)
     return PlanNotice(
         "edge", query.name, f"columns of `{decl.name}` may be shed at its edge: {'; '.join(told)}",
-        hint=f"so that the rest fits through {_wire(edge)}; those that tell least go first",
+        hint=f"so that the rest fits through {wire_words(edge)}; those that tell least go first",
         action="KEEP (columns) keeps more" + (f"; bounds are in `{'` and `'.join(bounds_of(bounded))}`" if bounded else ""),
         span=decl.origin,
     )
@@ -57,7 +57,8 @@ def _fate(name: str, edge: EdgeStream, foreign: frozenset[str]) -> str:
     return "comes back as it was" if error == 0 else f"comes back within {error:g} %"
 
 
-def _wire(edge: EdgeStream) -> str:
+def wire_words(edge: EdgeStream) -> str:
+    """What the rows of an edge go through."""
     own = "" if edge.capacity_kbps is None else f"{edge.capacity_kbps:g} kbit/s"
     shared = "" if edge.channel is None else f"channel `{edge.channel.name}` of {edge.channel.kbps:g} kbit/s"
     return " and ".join(part for part in (own, shared) if part)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamq.compiler.analysis.costs import OUT
+from streamq.compiler.analysis.edge_notices import wire_words
+from streamq.compiler.analysis.edges import edges_of
 from streamq.compiler.analysis.operators import operators_of
 from streamq.compiler.analysis.placement import Planner
 from streamq.compiler.analysis.shed_places import Operator, Places, Query, places_of
@@ -45,7 +47,7 @@ def to_shed_text(result: CompileResult) -> str:
 def _lines(result: CompileResult) -> Iterator[str]:
     assert result.optimized is not None
     yield "shedders that run:"
-    yield from _running(result.optimized)
+    yield from (*_running(result.optimized), *_at_edges(result.optimized)) or ("  none",)
     graph = _unshed(result)
     places = places_of(*_model(graph, result), TEST)
     planner = Planner(places)
@@ -70,11 +72,9 @@ def _lines(result: CompileResult) -> Iterator[str]:
 
 
 def _running(plan: lg.LogicalPlan) -> Iterator[str]:
-    some = False
     for query in plan.queries:
         for node in walk(query.root):
             if isinstance(node, lg.Shed):
-                some = True
                 stream = next(n.source.name for n in walk(node) if isinstance(n, lg.Scan))
                 yield f"  {query.name}, at `{stream}`: {show_operator(node)}"
                 if node.sift is not None:
@@ -84,10 +84,18 @@ def _running(plan: lg.LogicalPlan) -> Iterator[str]:
                         f"completeness at least {sift.least:g}"
                     )
             elif _selects(node):
-                some = True
                 yield f"  {query.name}, in its join: {show_operator(node)}"
-    if not some:
-        yield "  none"
+
+
+def _at_edges(plan: lg.LogicalPlan) -> Iterator[str]:
+    """What goes before it comes to Spark."""
+    for edge in edges_of(plan)[0]:
+        if edge.sifts:
+            yield f"  rows of `{edge.stream}`, at its edge, {edge.sifts[0].words}, for {wire_words(edge)}"
+        elif edge.sheds:
+            kept = f"; never: {', '.join(name for name, _ in edge.kept)}" if edge.kept else ""
+            gone = f"; always: {', '.join(edge.unread)}" if edge.unread else ""
+            yield f"  columns of `{edge.stream}`, at its edge, for {wire_words(edge)}{kept}{gone}"
 
 
 def _selects(node: lg.Logical) -> bool:

@@ -74,6 +74,16 @@ class Reception:
         """Where edges send to, once it has started; empty where they write into the folder."""
         return "" if self._server is None else self._server.address
 
+    @property
+    def listens(self) -> bool:
+        """Whether edges send to a port of this process."""
+        return self._listen is not None
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that came has landed."""
+        return all(landing.idle for landing in self._landings.values())
+
     def counts(self) -> Mapping[str, Landed]:
         """What came since it was made, by stream."""
         return {name: landing.counts for name, landing in self._landings.items()}

@@ -18,19 +18,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamq.compiler.ir.physical import (
-    OptionValue,
-    PhysicalPlan,
-    PhysicalQuery,
-    ScanStream,
-    walk,
-)
+from streamq.compiler.ir.physical import OptionValue, PhysicalPlan, PhysicalQuery
 from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.dsl.source import NO_SPAN, Span
+from streamq.dsl.source import NO_SPAN
 from streamq.runtime import checkpoint
 from streamq.runtime.control.decisions import KEPT_FILES
 from streamq.runtime.control.steering import Steering
-from streamq.runtime.edge.receiving import patience_s, received, reception_of
+from streamq.runtime.edge.receiving import land_all, no_reception, receive, received
 from streamq.runtime.edge.reception import Reception
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
@@ -159,7 +153,7 @@ class _Run:
         while not self.told.empty():
             self.listener.notice("edges", self.told.get())
         if self.reception is not None and self.reception.failed is not None and not self.diagnostics:
-            self.diagnostics.append(_no_reception(str(self.reception.failed), NO_SPAN))
+            self.diagnostics.append(no_reception(str(self.reception.failed), NO_SPAN))
 
     def _tell(self, query: str, spool: Spool) -> None:
         while spool.told:
@@ -217,11 +211,11 @@ def run_plan(
         stack.enter_context(_signals(stop))
         run = _Run(options, listener or SilentListener(), stop, _function_names(plan))
         try:
-            _receive(run, plan, queries, stack)
+            run.reception = receive(plan, queries, run.told.put, stack, start=not options.once)
             spark = session or _own_session(run, plan, stack)
             silence_python_loggers()
             if run.reception is not None and run.options.once:
-                run.reception.once(patience_s(plan.edges))
+                land_all(run.reception, plan, stop)
             _start_all(run, plan, queries, spark, root)
         except Abort as abort:
             run.diagnostics.append(abort.diagnostic)
@@ -243,29 +237,6 @@ def run_plan(
             tuple(one.plan.name for one in run.running if not one.done), run.steering.sifted(),
             run.steering.joins.told(), () if run.reception is None else received(run.reception),
         )
-
-
-def _receive(run: _Run, plan: PhysicalPlan, queries: tuple[PhysicalQuery, ...], stack: ExitStack) -> None:
-    """Takes the rows of edges that the queries read, while Spark starts and as long as the run goes on. Abort."""
-    read = {step.stream for query in queries for step in walk(query.root) if isinstance(step, ScanStream)}
-    edges = tuple(edge for edge in plan.edges if edge.stream in read)
-    if not edges:
-        return
-    try:
-        run.reception = reception_of(plan.edges, plan.base_dir, run.told.put)
-        stack.callback(run.reception.stop)
-        if not run.options.once or "listen" in dict(edges[0].options):
-            run.reception.start()
-    except (OSError, ValueError) as error:
-        said = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
-        raise Abort(_no_reception(said, edges[0].origin)) from error
-
-
-def _no_reception(said: str, span: Span) -> Diagnostic:
-    return Diagnostic(
-        "SQ0807", f"rows of edges cannot be received: {said}", span,
-        help="look at `folder`, `listen` and `token_file` of the streams with connector = 'edge'",
-    )
 
 
 def session_settings(plan: PhysicalPlan) -> dict[str, OptionValue]:
