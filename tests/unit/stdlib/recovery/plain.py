@@ -6,10 +6,13 @@ import csv
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pytest
 
 from streamq.stdlib.recovery.columns import Column, column
 
@@ -20,6 +23,14 @@ def table(name: str, delimiter: str = ",") -> list[dict[str, str]]:
     """The rows of a file."""
     with (DATA / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter=delimiter))
+
+
+def package_table(package: str, file: str) -> pd.DataFrame:
+    """A file of a package of data, which is not imported; without the package the test is skipped."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip(f"{package} is not installed")
+    return pd.read_csv(Path(spec.submodule_search_locations[0]) / file)
 
 
 def stands_for(stored: Any, value: Any, error: float, denominator: str = "sv") -> bool:
