@@ -15,7 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
-from examples.papers.ahuja.streams import AIRPORTS, new_york, printed
+from examples.papers.ahuja.streams import countries, four_stocks, new_york, printed
 from examples.papers.parts import Options, counted, main
 from examples.papers.statements import said
 from streamq.stdlib.attributes.columns import Columns
@@ -39,6 +39,13 @@ SOURCES: dict[str, tuple[Callable[..., Lookalike], int, int, int]] = {
     "watt.nlanr.net": (internet, 86, 10866072, 126349),
 }
 """What looks like each source of Table 4.1, and its rows of a cycle, rows, and windows."""
+
+PACKAGED: tuple[tuple[str, Callable[[], Lookalike | None], int, str], ...] = (
+    ("weather of New York", new_york, 1000, "origin"),
+    ("four stocks", four_stocks, 1000, "Ticker"),
+    ("countries", countries, 6, "country"),
+)
+"""Data of packages, the cycles of training, and their key."""
 
 TRAINING = 12
 """Cycles."""
@@ -99,14 +106,15 @@ def streams(options: Options) -> bool:
     key = discover(stocks).key
     print(f"  of the companies in Table 3.5 the key is: {' '.join(key)}")
     checks.append(said(key == ("company",), "Table 4.2: the key of NASDAQ is the company's name"))
-    given = new_york()
-    if given is not None:
-        flat = {"origin": np.tile(AIRPORTS, len(given.codes) // 3), **{n: x.ravel() for n, x in given.values.items()}}
-        cycle = discover({name: values[:3000] for name, values in flat.items()})
-        later = cycle.repeats({name: values[3000:] for name, values in flat.items()})
-        print(f"  weather of New York, 1000 cycles of training: {' '.join(cycle.key)}, {cycle.length} rows, "
-              f"{100 * later:.1f} % of 6039 later ones the same")
-        checks.append(said((cycle.key, cycle.length, later) == (("origin",), 3, 1), "the same for the weather of New York"))
+    for label, make, begin, key in PACKAGED:
+        given = make()
+        if given is None:
+            continue
+        cycle, length = discover(given.rows(0, begin)), len(given.keys)
+        later = cycle.repeats(given.rows(begin))
+        print(f"  {label}, {begin} cycles of training: {' '.join(cycle.key)}, {cycle.length} rows, "
+              f"{100 * later:.1f} % of {len(given.codes) // length - begin} later ones the same")
+        checks.append(said((cycle.key, cycle.length, later) == ((key,), length, 1), f"the same for the {label}"))
     return all(checks)
 
 

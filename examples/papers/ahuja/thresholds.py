@@ -2,8 +2,8 @@
 
 Run from the root of the repository::
 
-    python -m examples.papers.ahuja.thresholds [--seeds 10] [--only curves stability allowed names] [--quick]
-        [--figures FOLDER]
+    python -m examples.papers.ahuja.thresholds [--seeds 10] [--only curves packages stability allowed names]
+        [--quick] [--figures FOLDER]
 
 Ends with 1 where a statement does not come out.
 """
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from examples.papers.ahuja.streams import STREAMS, new_york, printed, recovered
+from examples.papers.ahuja.streams import PACKAGES, STREAMS, printed, recovered
 from examples.papers.figures import draw
 from examples.papers.parts import Options, counted, main, row
 from examples.papers.statements import said
@@ -25,6 +25,7 @@ from streamq.stdlib.recovery.budget import CAPS, category_cap, error_threshold, 
 from streamq.stdlib.recovery.columns import column
 from streamq.stdlib.recovery.criticality import (
     DOMAINS,
+    Category,
     Pairs,
     common_words,
     domain_of,
@@ -54,6 +55,15 @@ EXPECTED = {("weather", "barometer"): 5.973, ("weather", "sun_set"): 1.163, ("we
             ("stock", "last_sale"): 1.648, ("stock", "share_volume"): 48.718, ("stock", "percent_change"): None,
             ("internet", "minimum_delay"): 26.555, ("internet", "response_time"): None}
 """What another program had for the same streams; None above 100 %."""
+
+EXPECTED_OF_PACKAGES = {("new_york", "pressure"): 2.879, ("new_york", "temp"): None, ("new_york", "humid"): None,
+                        ("four_stocks", "Low"): 95.66, ("four_stocks", "Close"): 95.63, ("four_stocks", "Volume"): None,
+                        ("countries", "pop"): 93.61}
+"""The same for data of packages."""
+
+CATEGORY: dict[str, Category] = {"new_york": "moderately critical", "four_stocks": "very critical", "countries": "not critical"}
+FIXED_POINTS_LIKE = {"new_york": 9.5, "four_stocks": 9.2, "countries": 20.33}
+"""Of the thesis for such streams: Figure 3.7, and the mean of Table 4.3."""
 
 DEVIATION, LARGEST_DEVIATION = 3.84, 8.94
 """Between training and test, %: the mean and the largest of Table 4.3."""
@@ -110,6 +120,49 @@ def curves(options: Options) -> bool:
     ])
 
 
+def packages(options: Options) -> bool:
+    """Fixed points of data of packages, how stable they are, and what is stored for an error that their category allows."""
+    seen, within, near, stable = [], [], [], []
+    print(f"\ndata of packages: fixed points, %, of all and of the first and second half of the cycles; and what comes of the smaller\n"
+          f"one of that and of what their category allows\n  {'':22}{'F':>8}{'expected':>10}{'thesis':>8}{'1st half':>10}{'2nd half':>10}"
+          f"{'deviation':>11}{'cap':>8}{'E':>8}{'stored, %':>11}{'accuracy':>10}")
+    for name, make in counted("packages", PACKAGES.items()):
+        stream = make()
+        if stream is None:
+            continue
+        cap, lines = CAPS[CATEGORY[name]], {}
+        half = len(stream.codes) // len(stream.keys) // 2 * len(stream.keys)
+        for attribute in stream.values:
+            values = column(stream.series(attribute))
+            data = training(stream.codes, values)
+            lines[attribute] = (100 * stored_counts(data) / len(stream.codes)).tolist()
+            if (name, attribute) not in EXPECTED_OF_PACKAGES:
+                continue
+            found, expected = plateau_error_pct(data), EXPECTED_OF_PACKAGES[name, attribute]
+            parts = [plateau_error_pct(training(stream.codes[part], values.take(part))) for part in (slice(half), slice(half, None))]
+            away = None if parts[0] is None or parts[1] is None else deviation_pct(parts[0], parts[1])
+            error = error_threshold(found, cap)
+            stored, accuracy, most = recovered(stream.codes, values, error)
+            digits = 3 if name == "new_york" else 2
+            seen.append(found is None if expected is None else found is not None and round(found, digits) == expected)
+            within.append(most <= error)
+            near.append(found is not None and found <= FIXED_POINTS_LIKE[name])
+            stable.append(away is not None and away <= LARGEST_DEVIATION)
+            print(f"  {name + '.' + attribute:22}{_pct(found):>8}{_pct(expected):>10}{FIXED_POINTS_LIKE[name]:8}{_pct(parts[0]):>10}"
+                  f"{_pct(parts[1]):>10}{'-' if away is None else f'{away:.2f}':>11}{cap:8}{error:8.2f}{stored:11.2f}{accuracy:10.2f}")
+        draw(options.figures, f"thresholds_{name}", f"Values stored, {name.replace('_', ' ')}", GRID, lines,
+             xlabel="error allowed, %", ylabel="stored, %")
+    if not seen:
+        return True
+    return all([
+        said(all(seen), "fixed points are those that another program had"),
+        said(all(within), "every value is recovered within the error that is allowed"),
+        said(all(near), f"Figure 3.7 and Table 4.3: they are no larger than the thesis' ({near.count(False)} of {len(near)} are)"),
+        said(all(stable), f"Table 4.3: no deviation of the halves above {LARGEST_DEVIATION} % ({stable.count(False)} of {len(stable)} have"
+             " one, or no fixed point)"),
+    ])
+
+
 def stability(options: Options) -> bool:
     """Table 4.3: fixed points of training, and of a test that comes later."""
     table = printed("table_4_3_fixed_points")
@@ -130,15 +183,6 @@ def stability(options: Options) -> bool:
             line += f"{train.mean():9.2f}{test.mean():8.2f}{np.mean(away):8.2f}{max(away):8.2f}" + ("" if at else " " * 18)
         print(line)
     print(f"  thesis: {DEVIATION} on average, at most {LARGEST_DEVIATION}")
-    given = new_york()
-    if given is not None:
-        half = len(given.codes) // 6 * 3
-        values = column(given.series("pressure"))
-        first, second = (plateau_error_pct(training(given.codes[part], values.take(part))) for part in (slice(half), slice(half, None)))
-        assert first is not None
-        assert second is not None
-        print(f"  pressure in New York, both halves of the year: {first:.2f} and {second:.2f}, "
-              f"deviation {deviation_pct(first, second):.2f} %")
     return all([
         said(max(off) <= 0.02, "Table 4.3: deviations are of the fixed points that are printed, within 0.02"),
         said(abs(mean - DEVIATION) < 0.01, f"and {DEVIATION} % on average"),
@@ -258,7 +302,7 @@ def _pct(found: float | None) -> str:
     return "" if math.isnan(found) else f"{found:.3f}".rstrip("0").rstrip(".")
 
 
-PARTS = {"curves": curves, "stability": stability, "allowed": allowed, "names": names}
+PARTS = {"curves": curves, "packages": packages, "stability": stability, "allowed": allowed, "names": names}
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, PARTS, seeds=10))
