@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.columns import to_array
 from streamq.runtime.edge.keying import found_keys, key_columns
-from streamq.runtime.edge.messages import Answer, Request
+from streamq.runtime.edge.messages import Request
 from streamq.runtime.edge.progress import Progress
 from streamq.runtime.edge.store import Store
 from streamq.stdlib.recovery.keys import UNKNOWN

@@ -16,13 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass
+from streamq.runtime.edge.answers import Answer, Part, decoded_part, part_of, parts_of
 from streamq.runtime.edge.frames import BadMessage, Frame, framed
 from streamq.runtime.edge.inbox import write_once
 from streamq.runtime.edge.messages import (
-    Answer,
     Request,
-    answered_id,
-    decoded_answer,
     decoded_request,
     encoded_request,
     requested_origin,
@@ -42,15 +40,17 @@ class Asking:
     stream: str
     schema: pa.Schema
 
-    def ask(self, origin: bytes, attribute: str, keys: pa.RecordBatch, cycle_no: Ints) -> bytes:
+    def ask(
+        self, origin: bytes, attribute: str, keys: pa.RecordBatch, cycle_no: Ints, known: Ints | None = None
+    ) -> bytes:
         """Asks the edge with a store for values of an attribute, of keys in cycles, ``[asked]``.
 
         ``origin``: of the messages that the cycles are of; ``keys``: the columns of the key as messages name them. Any order
-        will do; the answer takes the least where rows are by key and cycle. Gives the number of the request. BadMessage for
-        one that no edge would take; OSError.
+        will do; the answer takes the least where rows are by key and cycle. ``known``: see ``Request``; what is known the answer
+        leaves out. Gives the number of the request. BadMessage for one that no edge would take; OSError.
         """
         id_ = secrets.token_bytes(8)
-        data = encoded_request(Request(id_, origin, self.stream, attribute, keys, cycle_no), self.schema, 0)
+        data = encoded_request(Request(id_, origin, self.stream, attribute, keys, cycle_no, known), self.schema, 0)
         decoded_request(framed(data), self.schema)
         if len(data) > MOST_REPLY // 2:
             raise BadMessage("a request is too large: ask for fewer values at once")
@@ -70,22 +70,22 @@ class Asking:
             found.append(data)
         return tuple(found)
 
-    def answered(self, frame: Frame, message: bytes) -> bytes | None:
-        """Keeps a part of an answer; the request is done when all parts are there. BadMessage for what was never asked.
+    def answered(self, frame: Frame) -> bytes | None:
+        """Keeps answers, or parts of them; a request is done when all parts are there. BadMessage for what was never asked.
 
-        Gives the origin of the request; None where it is not open any more.
+        One that is wrong does not keep the others from being there. Gives the origin of the requests; None where none is
+        open any more.
         """
-        id_ = answered_id(frame)
-        request = self.folder / f"{id_.hex()}.request"
-        try:
-            asked = self._asked(request)
-        except FileNotFoundError:
-            return None
-        part = decoded_answer(frame, asked, self.schema.field(asked.attribute).type)
-        write_once(self.folder / f"{id_.hex()}-{part.first:08d}.answer", message)
-        if self._whole(asked) is not None:
-            request.rename(request.with_suffix(".answered"))
-        return asked.origin
+        origin: bytes | None = None
+        wrong: BadMessage | None = None
+        for part in parts_of(frame):
+            try:
+                origin = self._kept(part) or origin
+            except BadMessage as error:
+                wrong = error
+        if wrong is not None:
+            raise wrong
+        return origin
 
     def answer(self, id_: bytes) -> Answer | None:
         """The answer to a request; None until all of it is there."""
@@ -104,6 +104,19 @@ class Asking:
             if _OURS.fullmatch(path.name):
                 path.unlink(missing_ok=True)
 
+    def _kept(self, part: Part) -> bytes | None:
+        """Writes a part down; gives the origin of its request, None where it is not open."""
+        request = self.folder / f"{part.id.hex()}.request"
+        try:
+            asked = self._asked(request)
+        except FileNotFoundError:
+            return None
+        decoded_part(part, asked, self.schema.field(asked.attribute).type)
+        write_once(self.folder / f"{part.id.hex()}-{part.first:08d}.answer", bytes(part.data))
+        if self._whole(asked) is not None:
+            request.rename(request.with_suffix(".answered"))
+        return asked.origin
+
     def _requests(self) -> Iterator[bytes]:
         """All open requests, the first one first; those that are done meanwhile are left out."""
         found = []
@@ -117,7 +130,7 @@ class Asking:
     def _whole(self, asked: Request) -> Answer | None:
         type_ = self.schema.field(asked.attribute).type
         parts = sorted(self.folder.glob(f"{asked.id.hex()}-*.answer"))
-        found = [decoded_answer(framed(path.read_bytes()), asked, type_) for path in parts]
+        found = [decoded_part(part_of(path.read_bytes()), asked, type_) for path in parts]
         at = 0
         used = []
         for part in found:
@@ -126,11 +139,12 @@ class Asking:
                 at += len(part.status)
         if not used or at < used[0].total:
             return None
-        status, stored_in, error = (
-            np.concatenate([getattr(part, name) for part in used]) for name in ("status", "stored_in", "max_error_pct")
+        status, stored_in, error, known = (
+            np.concatenate([getattr(part, name) for part in used])
+            for name in ("status", "stored_in", "max_error_pct", "known")
         )
         values = pa.concat_arrays([part.values for part in used])
-        return Answer(asked.id, self.stream, 0, at, values, status, stored_in, error)
+        return Answer(asked.id, self.stream, 0, at, values, status, stored_in, error, known)
 
     def _asked(self, path: Path) -> Request:
         return decoded_request(framed(path.read_bytes()), self.schema)

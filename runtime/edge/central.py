@@ -98,7 +98,7 @@ class Central:
         with self._lock:
             seq = 0
             if said is None:
-                origin = desk.asking.answered(frame, message)
+                origin = desk.asking.answered(frame)
             else:
                 origin = said.origin
                 if isinstance(said, Rows):

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.bounds import exact, numeric
 from streamq.runtime.edge.incoming import Incoming, Landed
-from streamq.runtime.edge.messages import Answer, Rows
+from streamq.runtime.edge.messages import Rows
 from streamq.runtime.edge.recovering import Asked, Column, recovered, sent, was_shed
 from streamq.runtime.edge.references import References
 

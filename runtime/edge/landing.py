@@ -15,13 +15,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass, field, replace
+from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.asking import Asking
 from streamq.runtime.edge.columns import keepable
 from streamq.runtime.edge.frames import BadMessage
 from streamq.runtime.edge.inbox import Inbox
 from streamq.runtime.edge.incoming import Incoming, Landed
 from streamq.runtime.edge.landed_rows import landed_rows
-from streamq.runtime.edge.messages import Answer, Rows
+from streamq.runtime.edge.messages import Rows
 from streamq.runtime.edge.recovering import Asked, asked
 from streamq.runtime.edge.references import References
 from streamq.runtime.edge.row_files import RowFiles

@@ -1,10 +1,9 @@
-"""What edge and central side say to each other: rows, questions for work, requests for shed values, and answers.
+"""What edge and central side say to each other: rows, questions for work, and requests for shed values. Answers: ``answers``.
 
 Every message of rows says which columns are shed (a mask, in the order of the stream, with the number of the plan), so
 that a column that is left out is told from NULL, and which columns the cycle key has, perhaps none. Each row has the number of its key's
 cycle: rows of a key are counted at the source, so a row that is missing, late or there twice changes nothing for others.
-Numbers of cycles are sent as what they are above the least of them, as narrow as that goes. An answer takes less than the
-values would have: see ``pieces``.
+Numbers of cycles are sent as what they are above the least of them, as narrow as that goes.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,19 +18,17 @@ import pyarrow as pa
 from streamq.dsl.records import dataclass
 from streamq.runtime.edge.columns import fingerprint
 from streamq.runtime.edge.frames import BadMessage, Frame, Kind, batch_of, body_of
-from streamq.runtime.edge.pieces import WIDTHS, cut, pieces_of
+from streamq.runtime.edge.pieces import WIDTHS
 from streamq.stdlib.attributes.shed_plan import ShedPlan, shed_by
 from streamq.stdlib.recovery.columns import Ints
-from streamq.stdlib.recovery.lookup import Status
 
-CYCLE = "cycle_no"
+CYCLE, KNOWN = "cycle_no", "known"
 MOST_ASKED = 1 << 16
 """Values that are asked for at once."""
 
 _ROWS = struct.Struct(">8sQ8sIQQBdQ")
 _POLL = struct.Struct(">8sd")
 _REQUEST = struct.Struct(">8s8s8s")
-_ANSWER = struct.Struct(">8sIIIBd")
 _MOST_CYCLE = 1 << 40
 
 ORIGIN_BYTES = 8
@@ -73,7 +69,9 @@ class Request:
     """Which values are asked for: of an attribute, in cycles, ``[asked]``, of keys, ``[asked]`` of each column of the key.
 
     The columns of the key are in the order of the stream; rows in any order, of which that by key and cycle has the
-    smallest answer. ``origin``: the store that counted the cycles; no other has them.
+    smallest answer. ``origin``: the store that counted the cycles; no other has them. ``known``: ``[asked]``, in which cycle
+    the value was stored that is known of the key, 0 for none: of the first value of each key, where it says the most. None:
+    nothing is known.
     """
 
     id: bytes
@@ -82,37 +80,17 @@ class Request:
     attribute: str
     keys: pa.RecordBatch
     cycle_no: Ints
+    known: Ints | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Values from the ``first`` asked for on, of ``total``.
-
-    ``values``: NULL where NULL was shed and where nothing is recovered; ``status``: of ``Status``; ``stored_in``: the
-    cycle in which each was stored, ``max_error_pct``: how far the shed value can be from it, NaN where nothing is recovered.
-    """
-
-    id: bytes
-    stream: str
-    first: int
-    total: int
-    values: pa.Array
-    status: Ints
-    stored_in: Ints
-    max_error_pct: Any
-
-    def slice(self, first: int, count: int) -> Answer:
-        """A part of it."""
-        at = slice(first, first + count)
-        return Answer(
-            self.id, self.stream, self.first + first, self.total, self.values.slice(first, count), self.status[at],
-            self.stored_in[at], self.max_error_pct[at],
-        )
+    @property
+    def knows(self) -> Ints:
+        """``known``, 0 everywhere where nothing is."""
+        return np.zeros(len(self.cycle_no), dtype=np.int64) if self.known is None else self.known
 
 
 def stream_of(frame: Frame) -> str:
     """Of which stream a message says that it is. BadMessage where it says none."""
-    fixed = {Kind.ROWS: _ROWS.size, Kind.POLL: _POLL.size, Kind.REQUEST: _REQUEST.size, Kind.ANSWER: _ANSWER.size}
+    fixed = {Kind.ROWS: _ROWS.size, Kind.POLL: _POLL.size, Kind.REQUEST: _REQUEST.size, Kind.ANSWER: 0}
     return _name(frame.head, fixed[frame.kind])[0]
 
 
@@ -182,7 +160,8 @@ def encoded_request(request: Request, schema: pa.Schema, revision: int) -> bytes
     head += _named(request.stream) + _named(request.attribute)
     head += _mask(request.keys.schema.names, schema)
     rows = pa.RecordBatch.from_arrays(
-        [*request.keys.columns, pa.array(request.cycle_no, pa.int64())], [*request.keys.schema.names, CYCLE]
+        [*request.keys.columns, pa.array(request.cycle_no, pa.int64()), pa.array(request.knows, pa.int64())],
+        [*request.keys.schema.names, CYCLE, KNOWN],
     )
     return Frame(Kind.REQUEST, revision, head, body_of(rows)).encoded()
 
@@ -198,12 +177,15 @@ def decoded_request(frame: Frame, schema: pa.Schema) -> Request:
     if attribute not in schema.names or attribute in key:
         raise BadMessage("the request is for an attribute that is not shed")
     fields = [schema.field(name) for name in key]
-    found = batch_of(frame.body, pa.schema([*fields, (CYCLE, pa.int64())]))
+    found = batch_of(frame.body, pa.schema([*fields, (CYCLE, pa.int64()), (KNOWN, pa.int64())]))
     if found.num_rows > MOST_ASKED:
         raise BadMessage(f"a request is for at most {MOST_ASKED} values")
     if any(array.null_count for array in found.columns):
         raise BadMessage("a request names keys and cycles, without NULL")
-    return Request(id_, origin, stream, attribute, found.select(key), found.column(len(fields)).to_numpy())
+    cycle_no, known = (found.column(len(fields) + at).to_numpy() for at in (0, 1))
+    if np.any((known < 0) | (known > _MOST_CYCLE)):
+        raise BadMessage("a request knows values of cycles that cannot be")
+    return Request(id_, origin, stream, attribute, found.select(key), cycle_no, known)
 
 
 def requested_origin(frame: Frame) -> bytes:
@@ -212,36 +194,9 @@ def requested_origin(frame: Frame) -> bytes:
     return bytes(_REQUEST.unpack_from(frame.head)[1])
 
 
-def encoded_answer(answer: Answer, asked: Request, revision: int) -> bytes:
-    """An answer to what was asked, which has to be known to read it. BadMessage for one that is too large."""
-    count = len(answer.status)
-    at = slice(answer.first, answer.first + count)
-    found = cut(asked.keys.slice(answer.first, count), asked.cycle_no[at], answer.values, answer.status, answer.stored_in)
-    bound = float(answer.max_error_pct[answer.status == Status.APPROXIMATE].max(initial=0.0))
-    head = _ANSWER.pack(answer.id, answer.first, answer.total, count, found.age_bytes, bound)
-    return Frame(Kind.ANSWER, revision, head + _named(answer.stream), found.body()).encoded()
-
-
-def answered_id(frame: Frame) -> bytes:
-    """To which request a message is an answer. BadMessage where it is too short to say so."""
-    _name(frame.head, _ANSWER.size)
-    return bytes(_ANSWER.unpack_from(frame.head)[0])
-
-
-def decoded_answer(frame: Frame, asked: Request, type_: pa.DataType) -> Answer:
-    """An answer to what was asked, with values of this type. BadMessage for anything else."""
-    stream, rest = _name(frame.head, _ANSWER.size)
-    id_, first, total, count, age_bytes, bound = _ANSWER.unpack_from(frame.head)
-    if rest or (id_, stream, total) != (asked.id, asked.stream, len(asked.cycle_no)):
-        raise BadMessage("the answer is to another request")
-    if first + count > total:
-        raise BadMessage("the answer is to more than was asked for")
-    if not 0 <= bound <= 100:
-        raise BadMessage("the answer has an error that cannot be")
-    cycle_no = asked.cycle_no[first : first + count]
-    values, status, stored_in = pieces_of(frame.body, count, age_bytes, type_).joined(cycle_no)
-    error = np.where(status > Status.APPROXIMATE, np.nan, np.where(status == Status.APPROXIMATE, bound, 0.0))
-    return Answer(id_, stream, first, total, values, status, stored_in, error)
+def head_of_answers(stream: str) -> bytes:
+    """What a message of answers says before them."""
+    return _named(stream)
 
 
 def _rate(kbps: float) -> float:

@@ -1,14 +1,15 @@
-"""Rows as messages that fit in the bucket, and what messages take beside the attributes of their rows."""
+"""Rows and answers as messages that fit in the bucket, and what messages take beside the attributes of their rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass, replace
+from streamq.runtime.edge.answers import MOST_PARTS, Answer, encoded_answers, encoded_part, room_for
 from streamq.runtime.edge.frames import BadMessage
-from streamq.runtime.edge.messages import Answer, Request, Rows, encoded_answer, encoded_rows
+from streamq.runtime.edge.messages import Request, Rows, encoded_rows
 
 FULL = 0.95
 """How full messages are made that rows are cut into: rows differ in size."""
@@ -70,20 +71,30 @@ def packed(message: Rows, schema: pa.Schema, revision: int, most: int) -> tuple[
     return tuple(found), lost
 
 
-def parts(answer: Answer, asked: Request, revision: int, most: int) -> tuple[bytes, ...]:
-    """An answer to what was asked in messages of at most ``most`` bytes, of which each has at least one value."""
+def parts(answer: Answer, asked: Request, most: int) -> tuple[bytes, ...]:
+    """An answer to what was asked in parts, each of which fits into a message of at most ``most`` bytes.
+
+    Each has at least one value.
+    """
     count = len(answer.status)
-    try:
-        found = encoded_answer(answer, asked, revision)
-    except BadMessage:
-        if count <= 1:
-            raise
-    else:
-        if count <= 1 or len(found) <= most:
-            return (found,)
+    found = encoded_part(answer, asked)
+    if count <= 1 or len(found) <= room_for(answer.stream, most):
+        return (found,)
     half = count // 2
     first, second = answer.slice(0, half), answer.slice(half, count - half)
-    return parts(first, asked, revision, most) + parts(second, asked, revision, most)
+    return parts(first, asked, most) + parts(second, asked, most)
+
+
+def packed_answers(stream: str, waiting: Iterable[bytes], revision: int, most: int) -> tuple[bytes, int]:
+    """A message of the first parts of answers, as many as fit into ``most`` bytes, and how many these are, at least one."""
+    room = room_for(stream, most)
+    found: list[bytes] = []
+    for part in waiting:
+        room -= len(part)
+        if found and (room < 0 or len(found) == MOST_PARTS):
+            break
+        found.append(part)
+    return encoded_answers(stream, found, revision), len(found)
 
 
 def _encoded(message: Rows, schema: pa.Schema, revision: int, most: int) -> bytes | None:

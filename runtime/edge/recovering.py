@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamq.dsl.records import dataclass
+from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.asking import Asking
 from streamq.runtime.edge.bounds import Bounds, exact, numeric, within
-from streamq.runtime.edge.messages import MOST_ASKED, Answer, Rows
+from streamq.runtime.edge.messages import MOST_ASKED, Rows
 from streamq.runtime.edge.transport import MOST_REPLY
 from streamq.stdlib.recovery.columns import Bools, Ints
 from streamq.stdlib.recovery.intervals import Denominator

@@ -18,7 +18,7 @@ from streamq.runtime.edge.bucket import Bucket
 from streamq.runtime.edge.frames import BadMessage, Kind, framed
 from streamq.runtime.edge.messages import Poll, decoded_request, encoded_poll
 from streamq.runtime.edge.offered import Offered
-from streamq.runtime.edge.packing import parts
+from streamq.runtime.edge.packing import packed_answers, parts
 from streamq.runtime.edge.parsing import parsed
 from streamq.runtime.edge.pipeline import Pipeline, looked_at_again
 from streamq.runtime.edge.plan import BadPlan, EdgePlan
@@ -44,7 +44,7 @@ MOST_ANSWERS = 16 << 20
 @dataclass(slots=True)
 class Counts:
     """What went through an edge since it started: ``rows``, those of them that were sifted out, ``dropped``, and lines that were
-    none. ``sent``: bytes of ``messages``, with what the transport adds to them.
+    none. ``sent``: bytes of ``messages``, with what the transport adds to them. ``answers``: parts, of which a message has several.
     """
 
     rows: int = 0
@@ -163,21 +163,26 @@ class Site:
             now = self.steady()
             if wait := self._backoff.wait_s(now):
                 return wait
-            seq, message = self.store.waiting() or (0, b"")
+            (seq, message), answers = self.store.waiting() or (0, b""), 0
             if not self._answers:
                 self._ahead = 0
             if self._answers and (not message or self._ahead > 0):
-                seq, message = 0, self._answers[0][1]
+                seq, (message, answers) = 0, self._packed()
             room = len(message) + self.transport.extra
             if not message or (self.plan.lease_s and now - self._spoke_s >= self.plan.lease_s * KEPT):
                 if now - self._spoke_s < POLL_S:
                     return POLL_S - (now - self._spoke_s)
                 poll = Poll(self.plan.stream, self.store.origin, self._offered_kbps())
-                seq, message = 0, encoded_poll(poll, self.plan.revision)
+                seq, message, answers = 0, encoded_poll(poll, self.plan.revision), 0
             if wait := self._bucket_wait(len(message) + self.transport.extra, room, now):
                 return min(wait, POLL_S)
-            if not self._sent(seq, message, now):
+            if not self._sent(seq, message, answers, now):
                 return self._backoff.wait_s(self.steady())
+
+    def _packed(self) -> tuple[bytes, int]:
+        """A message of the answers that wait, as many as fit, and how many parts it has."""
+        waiting = (part for _, part in self._answers)
+        return packed_answers(self.plan.stream, waiting, self.plan.revision, self.plan.bucket - self.transport.extra)
 
     def _offered_kbps(self) -> float:
         """How fast the stream comes now. While nothing is read nobody knows, and what was known is still so."""
@@ -200,7 +205,8 @@ class Site:
             self._bucket.changed(kbps, most, now)
         return 0.0 if self._bucket.take(size, now) else max(self._bucket.wait_s(size, now), 1e-6)
 
-    def _sent(self, seq: int, message: bytes, now: float) -> bool:
+    def _sent(self, seq: int, message: bytes, answers: int, now: float) -> bool:
+        """Sends a message with the first so many parts of answers, or none; whether it came there. Refused."""
         self._spoke_s = now
         kind = framed(message).kind
         try:
@@ -208,10 +214,10 @@ class Site:
             if reply.acknowledged < seq:
                 raise Unreachable("the central side does not say that it has a message")
         except Refused as error:
-            if kind != Kind.ANSWER:
+            if not answers:
                 raise
             self.told(f"an answer is not taken: {error}")
-            self._answers.popleft()
+            self._gone(answers)
             return True
         except Unreachable as error:
             self.counts.failures += 1
@@ -229,14 +235,18 @@ class Site:
         if kind == Kind.ROWS:
             self.store.acknowledged(seq)
             self._ahead += size
-        elif kind == Kind.ANSWER:
-            self._answers.popleft()
-            self.counts.answers += 1
+        elif answers:
+            self._gone(answers)
+            self.counts.answers += answers
             self._ahead = max(self._ahead - size, -self.plan.bucket)
             before = self._answered if self._answered.kbps_at(now) else Offered(now)
             self._answered = before.after(now, 0, size)
         self._do(reply)
         return True
+
+    def _gone(self, answers: int) -> None:
+        for _ in range(answers):
+            self._answers.popleft()
 
     def _do(self, reply: Reply) -> None:
         """What comes back: another plan, and requests. What is wrong with them is told, and changes nothing."""
@@ -278,5 +288,5 @@ class Site:
             return
         if sum(len(part) for _, part in self._answers) < MOST_ANSWERS:
             most = self.plan.bucket - self.transport.extra
-            found = parts(answered(request, self.store, self._progress), request, self.plan.revision, most)
+            found = parts(answered(request, self.store, self._progress), request, most)
             self._answers.extend((request.id, part) for part in found)

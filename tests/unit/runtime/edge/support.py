@@ -11,9 +11,16 @@ from typing import Any
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass, field
+from streamq.runtime.edge.answers import (
+    Answer,
+    decoded_part,
+    encoded_answers,
+    encoded_part,
+    parts_of,
+)
 from streamq.runtime.edge.central import Central
-from streamq.runtime.edge.frames import Kind, framed
-from streamq.runtime.edge.messages import Rows
+from streamq.runtime.edge.frames import Frame, Kind, framed
+from streamq.runtime.edge.messages import Request, Rows
 from streamq.runtime.edge.plan import CycleRule, EdgePlan
 from streamq.runtime.edge.site import Site
 from streamq.runtime.edge.source import Block, Position
@@ -124,3 +131,14 @@ def most_above(went: list[tuple[float, int]], kbps: float) -> Fraction:
         sent += size
         most = max(most, sent - allowed - least)
     return most
+
+
+def encoded_answer(answer: Answer, asked: Request, revision: int) -> bytes:
+    """A message of one answer."""
+    return encoded_answers(answer.stream, [encoded_part(answer, asked)], revision)
+
+
+def decoded_answer(frame: Frame, asked: Request, type_: pa.DataType) -> Answer:
+    """The answer of a message that has no other."""
+    (part,) = parts_of(frame)
+    return decoded_part(part, asked, type_)

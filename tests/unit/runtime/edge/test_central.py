@@ -7,18 +7,17 @@ import pyarrow as pa
 import pytest
 
 from streamq.dsl.records import replace
+from streamq.runtime.edge.answers import Answer, encoded_answers, encoded_part
 from streamq.runtime.edge.asking import Asking
 from streamq.runtime.edge.central import Central, Contact, Full
 from streamq.runtime.edge.folder_sender import FolderSender
 from streamq.runtime.edge.frames import BadMessage, framed
 from streamq.runtime.edge.messages import (
-    Answer,
     Poll,
     Request,
     Rows,
     decoded_request,
     decoded_rows,
-    encoded_answer,
     encoded_poll,
     encoded_request,
     encoded_rows,
@@ -28,7 +27,7 @@ from streamq.runtime.edge.plan import BadPlan, CycleRule, EdgePlan
 from streamq.runtime.edge.plan_file import from_json
 from streamq.runtime.edge.transport import Refused, Reply, Unreachable, reply_of, reply_text
 from streamq.stdlib.attributes.shed_plan import ShedPlan
-from tests.unit.runtime.edge.support import Clock, small_plan
+from tests.unit.runtime.edge.support import Clock, encoded_answer, small_plan
 
 PLAN = small_plan()
 ORIGIN = b"12345678"
@@ -173,7 +172,8 @@ def test_requests_are_open_until_all_of_the_answer_came(tmp_path: Path) -> None:
     (request,) = central.handle(message(1)).requests
     again = central_of(tmp_path)
     assert again.handle(message(2)).requests == (request,)
-    some = parts(answer_to(request, [float(i) for i in range(40)]), requested(request), 1, 450)
+    cut = parts(answer_to(request, [float(i) for i in range(40)]), requested(request), 200)
+    some = [encoded_answers("weather", [part], 1) for part in cut]
     assert len(some) > 2
     for part in reversed(some):
         assert asking.answer(id_) is None
@@ -198,6 +198,22 @@ def test_answers_that_do_not_fit_their_request(tmp_path: Path) -> None:
     other = replace(answer_to(two, [1.0, 2.0]), id=requested(one).id)
     with pytest.raises(BadMessage, match="another request"):
         central.handle(encoded_answer(other, requested(two), 1))
+
+
+def test_one_message_has_answers_to_many_requests(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    asking = central.desks["weather"].asking
+    ids = [asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"] * n}), np.arange(1, n + 1)) for n in (1, 2, 3, 2)]
+    requests = sorted(central.handle(message(1)).requests, key=lambda data: ids.index(requested(data).id))
+    made = [encoded_part(answer_to(r, [1.5] * n), requested(r)) for r, n in zip(requests, (1, 2, 3, 2), strict=True)]
+    # What is to no open request, and one that is wrong, keep the others from nothing.
+    wrong = encoded_part(replace(answer_to(requests[3], [1.5] * 2), id=ids[0]), requested(requests[3]))
+    asking.done(ids[1])
+    with pytest.raises(BadMessage, match="another request"):
+        central.handle(encoded_answers("weather", [made[1], wrong, made[2]], 1))
+    assert [asking.answer(id_) is not None for id_ in ids] == [False, False, True, False]
+    assert central.handle(encoded_answers("weather", [made[0], made[3]], 1)).requests == ()
+    assert [asking.answer(id_) is not None for id_ in ids] == [True, False, True, True]
 
 
 def test_edges_are_asked_for_what_they_counted(tmp_path: Path) -> None:

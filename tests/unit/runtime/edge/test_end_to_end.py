@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.central import Central
 from streamq.runtime.edge.columns import to_column
-from streamq.runtime.edge.messages import Answer, Rows
+from streamq.runtime.edge.messages import Rows
 from streamq.runtime.edge.packing import COLUMN_BYTES
 from streamq.runtime.edge.site import Site
 from streamq.stdlib.attributes.reevaluation import Schedule

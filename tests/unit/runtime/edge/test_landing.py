@@ -12,22 +12,18 @@ import pytest
 
 from streamq.runtime.edge import landing as landing_module
 from streamq.runtime.edge import recovering
+from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.central import Central
 from streamq.runtime.edge.frames import framed
 from streamq.runtime.edge.incoming import Incoming, Landed
 from streamq.runtime.edge.landing import LOOK_S, Landing
-from streamq.runtime.edge.messages import (
-    Answer,
-    Rows,
-    decoded_request,
-    encoded_answer,
-    encoded_rows,
-)
+from streamq.runtime.edge.messages import Rows, decoded_request, encoded_rows
 from streamq.runtime.edge.plan import CycleRule
 from streamq.stdlib.attributes.shed_plan import ShedPlan
 from streamq.stdlib.recovery.lookup import Status
 from tests.unit.runtime.edge.support import (
     Clock,
+    encoded_answer,
     plan_of,
     small_plan,
 )

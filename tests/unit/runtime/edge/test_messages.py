@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.frames import (
     MOST_HEAD,
     MOST_MESSAGE,
@@ -19,21 +20,19 @@ from streamq.runtime.edge.frames import (
     framed,
 )
 from streamq.runtime.edge.messages import (
-    Answer,
     Poll,
     Request,
     Rows,
-    decoded_answer,
     decoded_poll,
     decoded_request,
     decoded_rows,
-    encoded_answer,
     encoded_poll,
     encoded_request,
     encoded_rows,
     stream_of,
 )
 from streamq.stdlib.attributes.shed_plan import ShedPlan
+from tests.unit.runtime.edge.support import decoded_answer, encoded_answer
 
 SCHEMA = pa.schema([("k", pa.string()), ("x", pa.float64()), ("n", pa.int64()), ("y", pa.float64())])
 ORIGIN = b"\1\2\3\4\5\6\7\x08"

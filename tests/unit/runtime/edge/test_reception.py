@@ -18,7 +18,12 @@ from streamq.runtime.edge.folder_desk import CONTACT, Contacts, found_plan
 from streamq.runtime.edge.folder_sender import FolderSender
 from streamq.runtime.edge.http_sender import HttpSender
 from streamq.runtime.edge.incoming import Incoming, Landed
-from streamq.runtime.edge.messages import Poll, Rows, encoded_poll, encoded_rows
+from streamq.runtime.edge.messages import (
+    Poll,
+    Rows,
+    encoded_poll,
+    encoded_rows,
+)
 from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.edge.reception import Reception
 from streamq.stdlib.attributes.shed_plan import ShedPlan

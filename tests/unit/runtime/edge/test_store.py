@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from streamq.dsl.records import replace
 from streamq.runtime.edge import segments
 from streamq.runtime.edge.answering import answered
-from streamq.runtime.edge.messages import Answer, Request
+from streamq.runtime.edge.answers import Answer
+from streamq.runtime.edge.messages import Request
 from streamq.runtime.edge.offered import Offered
 from streamq.runtime.edge.pipeline import Pipeline
 from streamq.runtime.edge.plan import EdgePlan
