@@ -21,6 +21,7 @@ from streamq.runtime.edge.columns import keepable
 from streamq.runtime.edge.frames import BadMessage
 from streamq.runtime.edge.inbox import Inbox
 from streamq.runtime.edge.incoming import Incoming, Landed
+from streamq.runtime.edge.known import Memories, Memory
 from streamq.runtime.edge.landed_rows import landed_rows
 from streamq.runtime.edge.messages import Rows
 from streamq.runtime.edge.recovering import Asked, asked
@@ -38,12 +39,16 @@ LOOK_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Messages of one edge that wait for ``answers``, one to each request. ``rows``: as they land, once they do."""
+    """Messages of one edge that wait for ``answers``, one to each request. ``memory``: of its store, which learns from these.
+
+    ``rows``: as they land, once they do.
+    """
 
     messages: tuple[Rows, ...]
     asked: tuple[Asked, ...]
     answers: tuple[Answer | None, ...]
     since_s: float
+    memory: Memory
     rows: pa.Table | None = None
     counts: Landed = field(default_factory=Landed)
 
@@ -70,6 +75,7 @@ class Landing:
         self._files = RowFiles(folder / "rows")
         self._last = self._files.last()
         self._waiting: dict[bytes, Waiting] = {}
+        self._memories = Memories()
         self._looked_s: float | None = None
 
     @property
@@ -119,8 +125,9 @@ class Landing:
             messages.append(message)
         if messages:
             wanted = [name for name in self.incoming.plan.columns if name in self.incoming.synopsis]
-            requests = asked(self.asking, messages, wanted)
-            self._waiting[origin] = Waiting(tuple(messages), requests, (None,) * len(requests), self.clock())
+            memory = self._memories.of(origin, messages[0].key)
+            requests = asked(self.asking, messages, wanted, memory)
+            self._waiting[origin] = Waiting(tuple(messages), requests, (None,) * len(requests), self.clock(), memory)
 
     def _read(self, origin: bytes, seq: int) -> Rows | None:
         """A message; None for one that is none, and is put aside."""
@@ -149,13 +156,21 @@ class Landing:
         if waiting.rows is not None:
             return waiting
         answers = tuple(
-            self.asking.answer(one.id) if answer is None else answer
+            self._answer(one) if answer is None else answer
             for one, answer in zip(waiting.asked, waiting.answers, strict=True)
         )
         if None in answers and not at_once and self.clock() - waiting.since_s < self.incoming.wait_s:
             return replace(waiting, answers=answers)
+        for one, answer in zip(waiting.asked, answers, strict=True):
+            if answer is not None:
+                waiting.memory.learn(one.attribute, one.codes, answer)
         rows, counts = landed_rows(self.incoming, waiting.messages, waiting.asked, answers, self._references)
         return replace(waiting, answers=answers, rows=rows, counts=counts)
+
+    def _answer(self, one: Asked) -> Answer | None:
+        """What came back, with what was known; None until all of it is there."""
+        answer = self.asking.answer(one.id)
+        return None if answer is None else one.known.filled(answer)
 
     def _land(self, origin: bytes, waiting: Waiting) -> None:
         """Each of the steps can be done again, and all are where any of them fails."""

@@ -1,4 +1,7 @@
-"""Shed values on the central side: which are asked for of some messages, and where those that come back belong."""
+"""Shed values on the central side: which are asked for of some messages, and where those that come back belong.
+
+A request says what is known of its keys by earlier answers, and its answer leaves that out: see ``known``.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from streamq.dsl.records import dataclass
 from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.asking import Asking
 from streamq.runtime.edge.bounds import Bounds, exact, numeric, within
+from streamq.runtime.edge.known import Known, Memory
 from streamq.runtime.edge.messages import MOST_ASKED, Rows
 from streamq.runtime.edge.transport import MOST_REPLY
 from streamq.stdlib.recovery.columns import Bools, Ints
@@ -19,16 +23,21 @@ from streamq.stdlib.recovery.intervals import Denominator
 from streamq.stdlib.recovery.lookup import Status
 
 MOST_BYTES = MOST_REPLY // 4
-"""Of the keys and cycles of a request; with them it has to fit into a reply."""
+"""Of the keys of a request, and their cycles; with them it has to fit into a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An open request. ``rows``: ``[asked]``, which rows of the messages the values are of."""
+    """An open request. ``rows``: ``[asked]``, which rows of the messages the values are of.
+
+    ``codes``: ``[asked]``, their keys as the memory of the store has them, and ``known``: ``[asked]``, what it knew of them.
+    """
 
     id: bytes
     attribute: str
     rows: Ints
+    codes: Ints
+    known: Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +53,15 @@ class Column:
     lost: int = 0
 
 
-def asked(asking: Asking, messages: Sequence[Rows], attributes: Sequence[str]) -> tuple[Asked, ...]:
-    """Asks for what was shed of attributes. ``messages``: of one edge, with one key. BadMessage; OSError.
+def asked(asking: Asking, messages: Sequence[Rows], attributes: Sequence[str], memory: Memory) -> tuple[Asked, ...]:
+    """Asks for what was shed of attributes. ``messages``: of one edge, with one key; ``memory``: of its store. BadMessage; OSError.
 
     An answer is small where its values are asked for by key and cycle, as one is often the same as that before it.
     """
     found: list[Asked] = []
     try:
         for name in attributes:
-            found += _asked(asking, messages, name)
+            found += _asked(asking, messages, name, memory)
     except OSError:
         for one in found:
             asking.done(one.id)
@@ -89,16 +98,20 @@ def recovered(values: pa.Array, answers: Sequence[tuple[Asked, Answer]], denomin
     return Column(pa.concat_arrays(parts).take(pa.array(place)), bounds, count - len(values), lost)
 
 
-def _asked(asking: Asking, messages: Sequence[Rows], name: str) -> Iterator[Asked]:
+def _asked(asking: Asking, messages: Sequence[Rows], name: str, memory: Memory) -> Iterator[Asked]:
     of = [(message, rows) for message, rows in zip(messages, _rows(messages), strict=True) if name in message.plan.attrs]
     if not sum(len(rows) for _, rows in of):
         return
     rows, cycle_no = np.concatenate([rows for _, rows in of]), np.concatenate([message.cycle_no for message, _ in of])
     key = list(messages[0].key)
     keys = pa.concat_batches([message.rows.select(key) for message, _ in of]) if key else pa.record_batch([], names=[])
+    codes, type_ = memory.codes(keys, len(rows)), asking.schema.field(name).type
     for at in _parts(keys, cycle_no, _by_key(keys, cycle_no)):
         some = keys.take(pa.array(at)) if key else keys
-        yield Asked(asking.ask(messages[0].origin, name, some, cycle_no[at]), name, rows[at])
+        known = memory.of(name, codes[at], type_)
+        first = np.append(True, np.diff(codes[at]) != 0)
+        id_ = asking.ask(messages[0].origin, name, some, cycle_no[at], np.where(first, known.stored_in, 0))
+        yield Asked(id_, name, rows[at], codes[at], known)
 
 
 def _rows(messages: Sequence[Rows]) -> list[Ints]:
@@ -117,7 +130,7 @@ def _by_key(keys: pa.RecordBatch, cycle_no: Ints) -> Ints:
 
 def _parts(keys: pa.RecordBatch, cycle_no: Ints, order: Ints) -> Iterator[Ints]:
     """The rows of each request, none of which asks for too much."""
-    size = 8 * len(order) + (keys.take(pa.array(order)).nbytes if keys.num_columns else 0)
+    size = 16 * len(order) + (keys.take(pa.array(order)).nbytes if keys.num_columns else 0)
     if len(order) > 1 and (len(order) > MOST_ASKED or size > MOST_BYTES):
         half = len(order) // 2
         yield from _parts(keys, cycle_no, order[:half])
