@@ -109,7 +109,7 @@ def rows_of(random: np.random.RandomState, keys: int, last: dict[str, list[objec
     return pa.record_batch(columns, schema=PLAN.schema)
 
 
-EVENTS = st.sampled_from(["", "", "", "", "edge", "central", "disk", "forget", "full", "wide", "error", "unasked"])
+EVENTS = st.sampled_from(["", "", "", "unasked", "edge", "central", "disk", "forget", "full", "wide", "error", "unasked"])
 
 
 @settings(max_examples=60, deadline=None)
@@ -129,8 +129,8 @@ def test_all_comes_back_as_if_nothing_were_known(seed: int, events: list[str], m
             elif event in ("wide", "error"):
                 changes = {"capacity_kbps": 1e6} if event == "wide" else {"error_pct": float(random.choice([0.0, 5.0, 20.0]))}
                 world.pipeline.plan = replace(PLAN, **changes)
-            limits = {"horizon": round(world.at - 1) * 1000} if event == "forget" else {"most": 2500} if event == "full" else {}
-            messages += world.took(rows_of(random, 5, last), **limits)
+            limits = {"forget": {"horizon": round(world.at + random.randint(-1, 2)) * 1000}, "full": {"most": int(random.choice([10, 2500]))}}
+            messages += world.took(rows_of(random, 5, last), **limits.get(event, {}))
             if event == "unasked" or not messages:
                 continue
             for one, answer, plain in world.ask(messages, most):
