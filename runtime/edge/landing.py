@@ -1,13 +1,14 @@
 """From the inbox of a stream to files that Spark reads, with shed values recovered: each row is in one file, once.
 
-Messages of an edge are taken together. What was shed of them is asked for, and they land when it came, or when they have
-waited long enough. Then, in this order, a file is there, what later rows are compared with is written down, and the messages
-are taken. The name of the file says which messages it has, so that a process that is stopped at any point between finds
-out what is left to do.
+Messages of an edge are taken together: after a request those of about a second, or a slow stream would pay one for each
+cycle. What was shed of them is asked for, and they land when it came, or when they have waited long enough. Then, in
+this order, a file is there, what later rows are compared with is written down, and the messages are taken. The name of the
+file says which messages it has, so that a process that is stopped at any point between finds out what is left to do.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,6 +37,10 @@ KEEP_S = 7 * 86_400.0
 
 LOOK_S = 60.0
 """How often files are looked at for that."""
+
+ASK_S = 1.0
+"""How often an edge is asked for something."""
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -76,6 +81,8 @@ class Landing:
         self._last = self._files.last()
         self._waiting: dict[bytes, Waiting] = {}
         self._memories = Memories()
+        self._asked_s: dict[bytes, float] = {}
+        self._since_s: dict[bytes, float] = {}
         self._looked_s: float | None = None
 
     @property
@@ -92,7 +99,7 @@ class Landing:
         """Takes what came, and lands what need not wait; whether there was anything. ``at_once``: nothing waits. OSError."""
         found = False
         for origin, numbers in self.inbox.numbers().items():
-            if origin not in self._waiting:
+            if origin not in self._waiting and self._is_time(origin, at_once):
                 self._take(origin, numbers)
                 found = True
         for origin in list(self._waiting):
@@ -105,8 +112,15 @@ class Landing:
             self._files.expire(self.day() - self.keep_s)
         return found
 
+    def _is_time(self, origin: bytes, at_once: bool) -> bool:
+        """Whether the messages of an edge are taken, and it may be asked for what was shed of them. The first one waits from now on."""
+        now = self.clock()
+        self._since_s.setdefault(origin, now)
+        return at_once or now - self._asked_s.get(origin, -math.inf) >= min(ASK_S, self.incoming.wait_s / 2)
+
     def _take(self, origin: bytes, numbers: Sequence[int]) -> None:
         """Reads messages, as many as go together, and asks for what was shed of them."""
+        since_s = self._since_s.pop(origin)
         last = self._last.get(origin, 0)
         if numbers[0] <= last:
             self._passed(origin, [seq for seq in numbers if seq <= last])
@@ -127,7 +141,9 @@ class Landing:
             wanted = [name for name in self.incoming.plan.columns if name in self.incoming.synopsis]
             memory = self._memories.of(origin, messages[0].key)
             requests = asked(self.asking, messages, wanted, memory)
-            self._waiting[origin] = Waiting(tuple(messages), requests, (None,) * len(requests), self.clock(), memory)
+            if requests:
+                self._asked_s[origin] = self.clock()
+            self._waiting[origin] = Waiting(tuple(messages), requests, (None,) * len(requests), since_s, memory)
 
     def _read(self, origin: bytes, seq: int) -> Rows | None:
         """A message; None for one that is none, and is put aside."""

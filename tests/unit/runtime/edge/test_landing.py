@@ -16,7 +16,7 @@ from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.central import Central
 from streamq.runtime.edge.frames import framed
 from streamq.runtime.edge.incoming import Incoming, Landed
-from streamq.runtime.edge.landing import LOOK_S, Landing
+from streamq.runtime.edge.landing import ASK_S, LOOK_S, Landing
 from streamq.runtime.edge.messages import Rows, decoded_request, encoded_rows
 from streamq.runtime.edge.plan import CycleRule
 from streamq.stdlib.attributes.shed_plan import ShedPlan
@@ -155,6 +155,63 @@ def test_rows_do_not_wait_for_an_edge_that_is_gone(tmp_path: Path) -> None:
     assert world.landing.counts.late == 2
 
 
+def test_an_edge_is_not_asked_for_each_message(tmp_path: Path) -> None:
+    world = World(tmp_path, incoming(synopsis=frozenset({"x"}), wait_s=3.0))
+
+    def requests() -> int:
+        return len(list((tmp_path / "weather").glob("*.request")))
+
+    def came(seq: int, shed: Sequence[str] = ("x",)) -> None:
+        world.message(seq, {"k": ["a"], "x": [0.5], "y": [float(seq)]}, shed=shed, cycle=seq)
+        world.landing.step()
+
+    came(1)
+    assert requests() == 1
+    world.answer(lambda k, cycle: cycle + 0.5)
+    world.steps()
+    for seq in (2, 3, 4):
+        world.clock.now += ASK_S / 4
+        came(seq)
+        assert requests() == 0
+    world.clock.now += ASK_S / 4
+    came(5)
+    assert requests() == 1
+    # They have waited since the first of them came.
+    world.clock.now += 3.0 - 3 * ASK_S / 4 - 0.01
+    world.steps()
+    assert [row["y"] for row in world.landed()] == [1.0]
+    world.clock.now += 0.02
+    world.steps()
+    assert [(row["x"], row["y"]) for row in world.landed()] == [(1.5, 1.0), *((None, float(seq)) for seq in (2, 3, 4, 5))]
+    # Where nothing was asked for just before nothing waits, nor where nothing may.
+    for seq in (6, 7):
+        came(seq, shed=())
+        world.steps()
+    assert len(world.landed()) == 7
+    came(8)
+    world.landing.step(at_once=True)
+    came(9)
+    assert len(world.landed()) == 8
+    world.landing.step(at_once=True)
+    world.steps()
+    assert len(world.landed()) == 9
+
+
+def test_rows_that_may_not_wait_for_long_are_asked_for_in_time(tmp_path: Path) -> None:
+    world = World(tmp_path, incoming(synopsis=frozenset({"x"}), wait_s=0.4))
+    for seq in (1, 2):
+        world.message(seq, {"k": ["a"], "y": [3.0]}, shed=("x",), cycle=seq)
+        world.landing.step()
+        world.answer(lambda k, cycle: 7.0)
+        world.clock.now += 0.2
+        world.steps()
+        if seq == 2:
+            world.answer(lambda k, cycle: 7.0)
+            world.steps()
+    assert [row["x"] for row in world.landed()] == [7.0, 7.0]
+    assert world.landing.counts.late == 0
+
+
 def test_what_is_not_retained_is_counted(tmp_path: Path) -> None:
     world = World(tmp_path, incoming(synopsis=frozenset({"x"})))
     world.message(1, {"k": ["a", "b"], "y": [3.0, 4.0]}, shed=("x",))
@@ -238,6 +295,7 @@ def test_many_values_are_asked_for_in_parts(tmp_path: Path, monkeypatch: pytest.
     world.steps()
     assert [(row["x"], row["y"]) for row in world.landed()] == [(float(k[1:]),) * 2 for k in keys]
     monkeypatch.setattr(recovering, "MOST_BYTES", 500)
+    world.clock.now += ASK_S
     world.message(2, {"k": keys}, shed=("x", "y"), cycle=5)
     world.landing.step()
     assert len(list((tmp_path / "weather").glob("*.request"))) > 20
@@ -332,6 +390,7 @@ def test_a_process_that_is_killed_anywhere_lands_each_row_once(
         folder = tmp_path / str(effects.until)
         world = World(folder, incoming(**{recovery: frozenset({"x"})}))
         for first in (1, 3, 5):
+            world.clock.now += ASK_S
             for seq in (first, first + 1):
                 rows = {"k": ["a", "b"], "x": [seq + 0.5, 2.0], "y": [float(seq), 0.0]}
                 world.message(seq, rows, shed=("x",) if seq % 2 == 0 else (), cycle=seq)
