@@ -87,7 +87,9 @@ class Central:
             desk.plan = plan.succeeds(desk.plan)
 
     def handle(self, message: bytes) -> Reply:
-        """Takes a message; it is on disk when this returns. BadMessage, Full, OSError: then nothing of it is kept."""
+        """Takes a message; it is on disk when this returns. BadMessage, Full, OSError: then nothing of it is kept, but
+        other answers of a message in which one is wrong.
+        """
         frame = framed(message)
         stream = stream_of(frame)
         desk = self.desks.get(stream)

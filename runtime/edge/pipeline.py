@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from streamq.dsl.records import dataclass, replace
+from streamq.dsl.records import dataclass, field, replace
 from streamq.runtime.edge.columns import for_ranking, keepable, to_column
 from streamq.runtime.edge.keying import coded_keys, key_columns, keys_of, numbered
 from streamq.runtime.edge.messages import Rows
@@ -24,6 +24,7 @@ from streamq.runtime.edge.progress import Progress
 from streamq.runtime.edge.sift_rule import SiftRule
 from streamq.runtime.edge.sifting import Sifting, room_for, share_kept, sifted
 from streamq.runtime.edge.source import Position
+from streamq.runtime.edge.taken import MESSAGES
 from streamq.runtime.edge.training import Learned, is_enough, learned
 from streamq.runtime.edge.windowing import joined, whole_cycles
 from streamq.stdlib.attributes.columns import Array, Columns, Ints
@@ -47,6 +48,9 @@ RANKED_CYCLES = 8
 
 KEYS_OF_A_CYCLE, LEAST_KEYS = 16, 1 << 16
 """Keys that a stream has at most, for each row of a cycle, and at least: what has more comes in no cycle."""
+
+SPARE = Fraction(1, 2)
+"""Fewer columns are shed again only if answers could take so much more of what they take, which differs from second to second."""
 
 LEAST_SHARE = Fraction(1, 10)
 """The part of the capacity that is for rows, whatever answers take."""
@@ -78,14 +82,15 @@ class Step:
 @dataclass(slots=True)
 class Pipeline:
     """``plan``: what is asked; ``origin``: of the store; ``offered``: how fast rows come; ``extra``: bytes that the transport
-    adds to each message; ``answers_kbps``: what answers take of the capacity, which is not there for rows.
+    adds to each message; ``answers_kbps``: what answers take of the capacity, which is not there for rows, by attribute, as
+    ``Taken`` has it.
     """
 
     plan: EdgePlan
     origin: bytes
     offered: Offered
     extra: int = 0
-    answers_kbps: float = 0.0
+    answers_kbps: Mapping[str, float] = field(default_factory=dict)
     _overhead: Overhead | None = None
     _recent: pa.RecordBatch | None = None
 
@@ -186,7 +191,7 @@ class Pipeline:
         self, rule: SiftRule, state: Sifting, rows: pa.RecordBatch, sent: pa.RecordBatch, now_s: float
     ) -> tuple[Bools, Sifting, float]:
         """Which rows stay, the state after them, and the bytes that there is room for. ``sent``: what would be sent of all."""
-        room = room_for(float(self._for_rows()), rows.num_rows, self.offered.at(now_s).rows_per_s)
+        room = room_for(float(self._for_rows(Fraction(sum(self.answers_kbps.values())))), rows.num_rows, self.offered.at(now_s).rows_per_s)
         keep = share_kept(sent, state.above, room, self.plan.bucket, self.extra)
         return *sifted(rule, state, rows, keep), room
 
@@ -202,21 +207,35 @@ class Pipeline:
             name: array.nbytes / max(rows.num_rows, 1) + overhead.per_column
             for name, array in zip(rows.schema.names, rows.columns, strict=True)
         }
-        capacity = max(self._for_rows() - Fraction(overhead.per_row * self.offered.rows_per_s * 8 / 1000), Fraction(0))
-        shedding = Shedding(
-            ranking=self._ranking(cycle.key), schedule=self.plan.reevaluation,
-            unit=self.plan.unit, attr_bytes=widths, determined=frozenset(cycle.determined), overflow="TUPLES",
-        )
+        rest = Fraction(overhead.per_row * self.offered.rows_per_s * 8 / 1000)
         window = Window(_arrays(first), progress.windows + 1, self.offered.kbps, ranked_by, keys)
-        if self.plan.sift is not None or shedding.ranking.protect >= set(self.plan.read):
+        ranking = self._ranking(cycle.key)
+        if self.plan.sift is not None or ranking.protect >= set(self.plan.read):
             return nothing_shed(window, progress.shedding, self.plan.reevaluation, now_s)
-        return decided(window, capacity, now_s, progress.shedding, shedding)
 
-    def _for_rows(self) -> Fraction:
-        """Kbit/s of the capacity that are for rows."""
+        def decision(state: State | None, answered: tuple[str, ...]) -> tuple[Decision, State]:
+            taken = sum((Fraction(self.answers_kbps.get(name, 0.0)) for name in (MESSAGES, *answered)), Fraction(0))
+            shedding = Shedding(
+                ranking=ranking, schedule=self.plan.reevaluation, unit=self.plan.unit, spare=taken * SPARE,
+                attr_bytes=widths, determined=frozenset(cycle.determined), overflow="TUPLES",
+            )
+            return decided(window, max(self._for_rows(taken) - rest, Fraction(0)), now_s, state, shedding)
+
+        before = progress.shedding
+        shed = 0 if before is None else len(before.plan.attrs)
+        found = decision(before, () if before is None else before.plan.attrs)
+        if before is None or not 0 < shed <= len(found[1].plan.attrs):
+            return found
+        # Without the answers about the last one the others may be enough.
+        state = found[1] if len(found[1].plan.attrs) == shed else before
+        fewer = decision(state, state.plan.attrs[:-1])
+        return fewer if len(fewer[1].plan.attrs) < shed else found
+
+    def _for_rows(self, taken: Fraction) -> Fraction:
+        """The capacity that answers leave, which take ``taken`` of it, in kbit/s."""
         whole = Fraction(self.plan.capacity_kbps)
         used = whole * Fraction(self.plan.utilisation)
-        return max(used - Fraction(self.answers_kbps), min(used, whole * LEAST_SHARE))
+        return max(used - taken, min(used, whole * LEAST_SHARE))
 
     def _ranked_by(
         self, rows: pa.RecordBatch, first: pa.RecordBatch, key: tuple[str, ...]

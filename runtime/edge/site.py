@@ -26,6 +26,7 @@ from streamq.runtime.edge.plan_file import from_json
 from streamq.runtime.edge.progress import Progress
 from streamq.runtime.edge.source import Source
 from streamq.runtime.edge.store import Store
+from streamq.runtime.edge.taken import MESSAGES, Taken
 from streamq.runtime.edge.transport import Refused, Reply, Transport, Unreachable
 
 WAITING_S = 2.0
@@ -57,6 +58,15 @@ class Counts:
     refused_requests: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A part of an answer that is still to go, and to which request, for which attribute."""
+
+    id: bytes
+    attribute: str
+    part: bytes
+
+
 @dataclass(slots=True)
 class Site:
     """The edge of one stream. ``clock``: the time of day in seconds, ``steady``: one that is never put back.
@@ -78,8 +88,8 @@ class Site:
     _pipeline: Pipeline | None = None
     _bucket: Bucket | None = None
     _backoff: Backoff = field(default_factory=Backoff)
-    _answers: deque[tuple[bytes, bytes]] = field(default_factory=deque)
-    _answered: Offered = field(default_factory=lambda: Offered(0.0))
+    _answers: deque[Waiting] = field(default_factory=deque)
+    _taken: Taken = field(default_factory=Taken)
     _ahead: int = 0
     _spoke_s: float = 0.0
     _heard_s: float = -math.inf
@@ -142,7 +152,7 @@ class Site:
         if not found.rows.num_rows and not everything:
             self.ended = block.ended
             return bool(block.lines)
-        self._pipeline.answers_kbps = self._answered.kbps_at(self.steady())
+        self._pipeline.answers_kbps = self._taken.kbps_at(self.steady())
         step = self._pipeline.after(self._progress, found.rows, block.position, now, everything)
         self.counts.malformed += step.unkept + step.too_wide
         if step.decision is not None or step.plan is not None:
@@ -181,7 +191,7 @@ class Site:
 
     def _packed(self) -> tuple[bytes, int]:
         """A message of the answers that wait, as many as fit, and how many parts it has."""
-        waiting = (part for _, part in self._answers)
+        waiting = (one.part for one in self._answers)
         return packed_answers(self.plan.stream, waiting, self.plan.revision, self.plan.bucket - self.transport.extra)
 
     def _offered_kbps(self) -> float:
@@ -236,17 +246,20 @@ class Site:
             self.store.acknowledged(seq)
             self._ahead += size
         elif answers:
-            self._gone(answers)
+            sizes = self._gone(answers)
             self.counts.answers += answers
             self._ahead = max(self._ahead - size, -self.plan.bucket)
-            before = self._answered if self._answered.kbps_at(now) else Offered(now)
-            self._answered = before.after(now, 0, size)
+            self._taken = self._taken.after(now, {**sizes, MESSAGES: size - sum(sizes.values())})
         self._do(reply)
         return True
 
-    def _gone(self, answers: int) -> None:
+    def _gone(self, answers: int) -> dict[str, int]:
+        """Forgets the first so many parts of answers; gives their bytes by attribute."""
+        sizes: dict[str, int] = {}
         for _ in range(answers):
-            self._answers.popleft()
+            one = self._answers.popleft()
+            sizes[one.attribute] = sizes.get(one.attribute, 0) + len(one.part)
+        return sizes
 
     def _do(self, reply: Reply) -> None:
         """What comes back: another plan, and requests. What is wrong with them is told, and changes nothing."""
@@ -284,9 +297,9 @@ class Site:
         ours = request.origin == self.store.origin
         if ours and cycle is not None and tuple(request.keys.schema.names) != cycle.key:
             raise BadMessage("it has not the key of the stream")
-        if any(id_ == request.id for id_, _ in self._answers):
+        if any(one.id == request.id for one in self._answers):
             return
-        if sum(len(part) for _, part in self._answers) < MOST_ANSWERS:
+        if sum(len(one.part) for one in self._answers) < MOST_ANSWERS:
             most = self.plan.bucket - self.transport.extra
             found = parts(answered(request, self.store, self._progress), request, most)
-            self._answers.extend((request.id, part) for part in found)
+            self._answers.extend(Waiting(request.id, request.attribute, part) for part in found)

@@ -30,14 +30,16 @@ from streamq.stdlib.attributes.sizing import (
 class Shedding:
     """What is asked of a stream. ``unit`` BYTES needs the widths of all attributes, ``attr_bytes``.
 
-    ``utilisation``: the part of the capacity to fill, above 0, up to 1. ``determined``: see ``ranked``. ``overflow``: what is
-    done where shedding all that may be shed is too little.
+    ``utilisation``: the part of the capacity to fill, above 0, up to 1. ``spare``: kbit/s of the capacity that have to be left
+    before fewer attributes are shed than before, from 0: what is known of it only roughly makes no plan swing. ``determined``:
+    see ``ranked``. ``overflow``: what is done where shedding all that may be shed is too little.
     """
 
     ranking: Ranking
     schedule: Schedule = field(default_factory=Schedule)
     unit: Unit = "COUNT"
     utilisation: Exact = 1
+    spare: Exact = 0
     attr_bytes: Mapping[str, Exact] = field(default_factory=dict)
     determined: frozenset[str] = frozenset()
     overflow: Overflow = "RAISE"
@@ -99,7 +101,7 @@ def decided(
     if state is not None and (rows == 0 or not _evaluates(window, capacity, now_s, state, shedding)):
         return _decision(window, capacity, before, None, before, shedding), state
     found = ranked(window.ranked_by or window.columns, shedding.ranking, window.keys, shedding.determined)
-    attrs = found.order[: _size(window, capacity, found.order, shedding)] if rows else ()
+    attrs = found.order[: _steady(window, capacity, found.order, len(before.attrs), shedding)] if rows else ()
     plan = before.changed_to(attrs, window.cycle_no)
     reevaluation = (
         started(shedding.schedule, attrs, now_s) if state is None else state.reevaluation.after(attrs, now_s)
@@ -112,7 +114,19 @@ def _evaluates(window: Window, capacity: Exact, now_s: float, state: State, shed
     """Whether it is time, or something changed."""
     if tuple(window.columns) != state.attributes or state.reevaluation.due(now_s):
         return True
-    return _size(window, capacity, state.order, shedding) != len(state.plan.attrs)
+    before = len(state.plan.attrs)
+    return _steady(window, capacity, state.order, before, shedding) != before
+
+
+def _steady(window: Window, capacity: Exact, order: tuple[str, ...], before: int, shedding: Shedding) -> int:
+    """How many attributes are shed, where so many were ``before``: fewer only with capacity to spare."""
+    wanted = _size(window, capacity, order, shedding)
+    if wanted >= before or not shedding.spare:
+        return wanted
+    try:
+        return min(_size(window, max(exact(capacity) - exact(shedding.spare), Fraction(0)), order, shedding), before)
+    except Unsheddable:
+        return before
 
 
 def _size(window: Window, capacity: Exact, order: tuple[str, ...], shedding: Shedding) -> int:

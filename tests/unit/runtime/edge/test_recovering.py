@@ -16,6 +16,7 @@ from streamq.runtime.edge.plan import CycleRule, EdgePlan
 from streamq.runtime.edge.progress import Progress
 from streamq.runtime.edge.site import Site
 from streamq.runtime.edge.source import Position
+from streamq.runtime.edge.taken import MESSAGES
 from tests.unit.runtime.edge.support import Clock, Fed, Wire, most_above, site_of, small_plan
 
 KBPS, KEYS = 48.0, 16
@@ -78,10 +79,42 @@ def test_what_answers_take_is_not_for_rows(answers: float, utilisation: float, l
     rows = pa.record_batch({"k": ["a", "b"] * 50} | {name: np.arange(100.0) for name in list(COLUMNS)[1:]})
 
     def decided(plan: EdgePlan, answers_kbps: float) -> int:
-        pipeline = Pipeline(plan, b"12345678", Offered(0.0), 0, answers_kbps)
+        pipeline = Pipeline(plan, b"12345678", Offered(0.0), 0, {MESSAGES: answers_kbps})
         decision = pipeline.after(Progress(), rows, Position("f", 1), 1.5).decision
         assert decision is not None
         return len(decision.plan.attrs)
 
     plan = plan_of(unit="BYTES", utilisation=utilisation)
     assert decided(plan, answers) == decided(plan_of(unit="BYTES", capacity_kbps=left), 0.0)
+
+
+def test_what_is_shed_pays_for_its_own_answers() -> None:
+    rows = pa.record_batch({"k": ["a", "b"] * 50} | {name: np.arange(100.0) for name in list(COLUMNS)[1:]})
+    pipeline = Pipeline(plan_of(unit="BYTES", capacity_kbps=40.0), b"12345678", Offered(0.0))
+    progress, at = Progress(), 1.5
+
+    def shed(answers: dict[str, float]) -> tuple[str, ...]:
+        """After some seconds in which answers took so much."""
+        nonlocal progress, at
+        pipeline.answers_kbps = answers
+        for _ in range(10):
+            at += 1.0
+            step = pipeline.after(progress, rows, Position("f", 1), at)
+            progress = step.progress
+        assert step.decision is not None
+        return step.decision.plan.attrs
+
+    first = shed({})
+    assert 2 <= len(first) < 8
+    # Answers about what is sent are the last ones, and there will be no more of them.
+    assert shed(dict.fromkeys(set(COLUMNS) - set(first), 9.0)) == first
+    more = shed(dict.fromkeys(first, 3.0))
+    assert more[: len(first)] == first
+    assert len(more) > len(first)
+    # It stays while they differ a little, and is back when they take nothing.
+    assert shed(dict.fromkeys(first, 2.8)) == more
+    assert shed({}) == first
+    # One that has more answers than it is wide is not shed for ever.
+    costly = dict.fromkeys(first, 0.1) | {more[-1]: 30.0}
+    assert shed(dict.fromkeys(first, 3.0)) == more
+    assert shed(costly) == first

@@ -14,12 +14,12 @@ from streamq.runtime.edge import pipeline
 from streamq.runtime.edge.backoff import MOST_S, Backoff
 from streamq.runtime.edge.central import Central
 from streamq.runtime.edge.columns import to_column
-from streamq.runtime.edge.frames import Kind
+from streamq.runtime.edge.frames import Kind, framed
 from streamq.runtime.edge.offered import SPAN_S, Offered
 from streamq.runtime.edge.plan import BadPlan, CycleRule, EdgePlan
 from streamq.runtime.edge.site import POLL_S
 from streamq.runtime.edge.source import Files
-from streamq.runtime.edge.transport import Reply
+from streamq.runtime.edge.transport import Refused, Reply
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.recovery.lookup import Status
 from streamq.stdlib.recovery.measures import rel_error_pct
@@ -317,6 +317,45 @@ def test_large_answers_come_in_parts(tmp_path: Path) -> None:
     shed = {(row["k"], row["cycle"]) for row in harness.rows() if "x" in row["shed"]}
     assert {one for one, s in zip(asked, status, strict=True) if s <= Status.APPROXIMATE} >= shed
     assert most_above(harness.wire.went, 20.0) <= 4096
+
+
+def test_answers_that_wait_are_one_message(tmp_path: Path) -> None:
+    blocks = [(1000.0 + i, line("a", float(i), 2.0 * i) + line("b", float(-i), 3.0)) for i in range(30)]
+    harness = Harness(tmp_path, small_plan(**NARROW), blocks)
+    harness.run()
+    asking = harness.central.desks["weather"].asking
+    keys = pa.record_batch({"k": ["a", "b"]})
+    ids = [asking.ask(harness.site.store.origin, name, keys, np.array([c, c])) for c in range(20, 25) for name in "xy"]
+    before = len(harness.wire.kinds)
+    harness.run(lambda: all(asking.answer(id_) is not None for id_ in ids))
+    assert harness.wire.kinds[before:].count(Kind.ANSWER) == 1
+    assert harness.site.counts.answers == 10
+    (poll, sent) = (size for _, size in harness.wire.went[before:])
+    assert sent <= 16 + 2 + len("weather") + 10 * (33 + 1 + 2 * (1 + 1 + 8))
+    assert poll < sent
+
+
+class Refusing(Wire):
+    """Takes no answers."""
+
+    def send(self, message: bytes) -> Reply:
+        if framed(message).kind == Kind.ANSWER:
+            raise Refused("nobody knows why")
+        return Wire.send(self, message)
+
+
+def test_a_message_of_answers_that_is_refused_is_told_of(tmp_path: Path) -> None:
+    blocks = [(1000.0 + i, line("a", float(i)) + line("b", float(-i))) for i in range(10)]
+    harness = Harness(tmp_path, small_plan(**NARROW), blocks)
+    harness.run()
+    asking = harness.central.desks["weather"].asking
+    ids = [asking.ask(harness.site.store.origin, name, pa.record_batch({"k": ["a"]}), np.array([5])) for name in "xy"]
+    harness.site.transport = Refusing(harness.central, harness.clock)
+    harness.run(lambda: bool(harness.told))
+    assert harness.told == ["an answer is not taken: nobody knows why"]
+    assert harness.site.counts.answers == 0
+    harness.site.transport = harness.wire
+    harness.run(lambda: all(asking.answer(id_) is not None for id_ in ids))
 
 
 def test_a_cycle_that_is_found(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from streamq.dsl.records import replace
 from streamq.stdlib.attributes.columns import Columns, encoded_bytes
 from streamq.stdlib.attributes.cycle import discover
 from streamq.stdlib.attributes.intra_stream import Decision, Shedding, State, Window, decided
@@ -48,6 +49,25 @@ def test_f17_rate_that_grows() -> None:
     second, _ = decided(window(2, 120), 98, 0.1, state, USUAL)
     assert (len(second.plan.attrs), second.changed) == (2, True)
     assert second.ranked is not None
+
+
+@pytest.mark.parametrize("unit", ["COUNT", "BYTES"])
+def test_fewer_are_shed_again_only_with_capacity_to_spare(unit: str) -> None:
+    """Nine attributes at 120 kbit/s: three are shed for 80 up to 93.3, of which 10 are to spare."""
+    spare = Shedding(ranking=USUAL.ranking, spare=10, unit=unit, attr_bytes=dict.fromkeys(WEATHER.rows(0, 1), 8))
+    counts = []
+    state: State | None = None
+    for cycle, capacity in enumerate((92, 94, 103, 104, 92, 70, 79, 81, 129, 130, 131, 14, 27), 1):
+        decision, state = decided(window(cycle), capacity, cycle / 100, state, spare)
+        counts.append(len(decision.plan.attrs))
+    assert counts == [3, 3, 3, 2, 3, 4, 4, 4, 1, 0, 0, 8, 8]
+    # It is evaluated when due all the same.
+    decision, _ = decided(window(14), 27, 99.0, state, spare)
+    assert decision.ranked is not None
+    assert len(decision.plan.attrs) == 8
+    # Without what is to spare there would be too little for what may not be shed: that is no error.
+    decision, _ = decided(window(14), 27, 0.2, state, replace(spare, spare=27))
+    assert len(decision.plan.attrs) == 8
 
 
 def test_f16_plan_is_the_first_of_the_order_of_that_window() -> None:
