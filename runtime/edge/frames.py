@@ -1,7 +1,8 @@
 """The frame of every message between an edge and the central side, and what is checked of one that comes.
 
 A frame is ``SQED``, version, kind, revision of the plan, length of the head, length of the body, all big-endian, and then
-both. Heads are of ``messages``; the body is one Arrow record batch as IPC has it, without its schema, which both sides know.
+both. Heads are of ``messages``; the body is one Arrow record batch as IPC has it, without its schema, which both sides know, or
+``answers``.
 Whoever can reach the port can send anything: lengths are checked before anything is made of them, Arrow's own check
 comes before a value is read, and packed bodies, whose real size only they themselves tell, are refused.
 """
@@ -27,7 +28,7 @@ MOST_HEAD = 4_096
 
 
 class Kind(IntEnum):
-    """What a message is: rows; a question whether there is anything to do; a request for shed values; an answer to one."""
+    """What a message is: rows; a question whether there is anything to do; a request for shed values; answers to such."""
 
     ROWS = 1
     POLL = 2
