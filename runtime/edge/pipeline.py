@@ -49,8 +49,10 @@ RANKED_CYCLES = 8
 KEYS_OF_A_CYCLE, LEAST_KEYS = 16, 1 << 16
 """Keys that a stream has at most, for each row of a cycle, and at least: what has more comes in no cycle."""
 
-SPARE = Fraction(1, 2)
-"""Fewer columns are shed again only if answers could take so much more of what they take, which differs from second to second."""
+SPARE_OF_ANSWERS, SPARE_OF_OFFERED = Fraction(1, 4), Fraction(1, 32)
+"""While there are answers, fewer columns are shed again only if these parts of what answers take and of what is offered are left:
+both differ from second to second, and the first answers about a column that is shed again have all of its values.
+"""
 
 LEAST_SHARE = Fraction(1, 10)
 """The part of the capacity that is for rows, whatever answers take."""
@@ -215,8 +217,9 @@ class Pipeline:
 
         def decision(state: State | None, answered: tuple[str, ...]) -> tuple[Decision, State]:
             taken = sum((Fraction(self.answers_kbps.get(name, 0.0)) for name in (MESSAGES, *answered)), Fraction(0))
+            spare = taken * SPARE_OF_ANSWERS + Fraction(window.offered) * SPARE_OF_OFFERED if taken else 0
             shedding = Shedding(
-                ranking=ranking, schedule=self.plan.reevaluation, unit=self.plan.unit, spare=taken * SPARE,
+                ranking=ranking, schedule=self.plan.reevaluation, unit=self.plan.unit, spare=spare,
                 attr_bytes=widths, determined=frozenset(cycle.determined), overflow="TUPLES",
             )
             return decided(window, max(self._for_rows(taken) - rest, Fraction(0)), now_s, state, shedding)
