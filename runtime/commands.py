@@ -83,7 +83,7 @@ def _edge_plan(plan: PhysicalPlan, stream: str | None) -> str:
     """The plan of an edge, without its token."""
     import json
 
-    from streamq.runtime.edge.compiled import edge_plan
+    from streamq.runtime.edge.at_run.compiled import edge_plan
     from streamq.runtime.edge.plan import BadPlan
     from streamq.runtime.edge.plan_file import to_json
     from streamq.runtime.edge_command import chosen

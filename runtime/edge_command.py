@@ -15,9 +15,9 @@ from streamq.runtime.output import OK, PROGRAM_ERROR, RUN_FAILED, UsageError, lo
 
 if TYPE_CHECKING:
     from streamq.compiler.ir.edges import EdgeStream
+    from streamq.runtime.edge.at_source.site import Site
+    from streamq.runtime.edge.at_source.source import Source
     from streamq.runtime.edge.plan import EdgePlan
-    from streamq.runtime.edge.site import Site
-    from streamq.runtime.edge.source import Source
     from streamq.runtime.edge.transport import Transport
 
 IDLE_S = 0.2
@@ -35,9 +35,9 @@ class _Asked:
 
 def edge(args: Arguments) -> int:
     """Reads a stream at its source and sends it, until it is stopped, or with ``--once`` to its end."""
+    from streamq.runtime.edge.at_source.site import Site
+    from streamq.runtime.edge.at_source.store import BadStore, Store
     from streamq.runtime.edge.plan import BadPlan
-    from streamq.runtime.edge.site import Site
-    from streamq.runtime.edge.store import BadStore, Store
     from streamq.runtime.edge.transport import Refused
 
     try:
@@ -77,7 +77,7 @@ def _from_plan(args: Arguments) -> _Asked:
 
 
 def _from_program(args: Arguments) -> _Asked | None:
-    from streamq.runtime.edge.compiled import edge_plan, token_of
+    from streamq.runtime.edge.at_run.compiled import edge_plan, token_of
     from streamq.stdlib.edge_options import address
 
     program = load(args.file)
@@ -116,7 +116,7 @@ def chosen(edges: tuple[EdgeStream, ...], name: str | None) -> EdgeStream:
 
 
 def _source(asked: _Asked, once: bool) -> Source:
-    from streamq.runtime.edge.source import Files, Pipe
+    from streamq.runtime.edge.at_source.source import Files, Pipe
 
     header = asked.plan.format == "csv"
     if asked.read == "-":
@@ -128,8 +128,8 @@ def _source(asked: _Asked, once: bool) -> Source:
 
 
 def _transport(asked: _Asked) -> Transport:
-    from streamq.runtime.edge.folder_sender import FolderSender
-    from streamq.runtime.edge.http_sender import HttpSender
+    from streamq.runtime.edge.at_source.folder_sender import FolderSender
+    from streamq.runtime.edge.at_source.http_sender import HttpSender
 
     if not asked.to.startswith(("http://", "https://")):
         return FolderSender(Path(asked.to), asked.plan)

@@ -53,7 +53,7 @@ def test_the_command_line_starts_without_pyspark(module: str) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.parametrize("module", ["site", "server", "http_sender", "folder_sender"])
+@pytest.mark.parametrize("module", ["at_source.site", "at_run.server", "at_source.http_sender", "at_source.folder_sender"])
 def test_an_edge_is_a_small_process(module: str) -> None:
     heavy = "{'pyspark', 'pandas', 'lark', 'networkx', 'rich', 'yaml'}"
     ran = run_without_spark(f"import streamq.runtime.edge.{module}\nassert not {heavy} & set(sys.modules)")

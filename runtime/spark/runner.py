@@ -24,8 +24,8 @@ from streamq.dsl.source import NO_SPAN
 from streamq.runtime import checkpoint
 from streamq.runtime.control.decisions import KEPT_FILES
 from streamq.runtime.control.steering import Steering
-from streamq.runtime.edge.receiving import land_all, no_reception, receive, received
-from streamq.runtime.edge.reception import Reception
+from streamq.runtime.edge.at_run.receiving import land_all, no_reception, receive, received
+from streamq.runtime.edge.at_run.reception import Reception
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import RunListener, RunOptions, SilentListener

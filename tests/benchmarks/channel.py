@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from streamq.runtime.edge.channel import PERIOD_S
-from streamq.runtime.edge.folder_desk import found_plan
+from streamq.runtime.edge.at_run.channel import PERIOD_S
+from streamq.runtime.edge.at_run.folder_desk import found_plan
 from streamq.stdlib.attributes.lookalike import weather
 from tests.benchmarks.uplink import (
     COLUMNS,

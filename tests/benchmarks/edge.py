@@ -25,13 +25,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from streamq.dsl.records import replace
-from streamq.runtime.edge.offered import Offered
-from streamq.runtime.edge.pipeline import Pipeline
+from streamq.runtime.edge.at_source.offered import Offered
+from streamq.runtime.edge.at_source.pipeline import Pipeline
+from streamq.runtime.edge.at_source.site import Site
+from streamq.runtime.edge.at_source.source import Files, Position
+from streamq.runtime.edge.at_source.store import Store
 from streamq.runtime.edge.plan import CycleRule, EdgePlan
 from streamq.runtime.edge.sift_rule import SiftRule
-from streamq.runtime.edge.site import Site
-from streamq.runtime.edge.source import Files, Position
-from streamq.runtime.edge.store import Store
 from streamq.runtime.edge.transport import Reply
 from streamq.stdlib.attributes.lookalike import weather
 from streamq.stdlib.sifters.compact import Wish

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from streamq.runtime import cli
-from streamq.runtime.edge.central import Central
-from streamq.runtime.edge.compiled import edge_plan
+from streamq.runtime.edge.at_run.central import Central
+from streamq.runtime.edge.at_run.compiled import edge_plan
+from streamq.runtime.edge.at_run.server import Server
 from streamq.runtime.edge.messages import Rows
 from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.edge.plan_file import read_plan
-from streamq.runtime.edge.server import Server
 from streamq.runtime.programs import load_program
 
 ROWS = 120
@@ -173,7 +173,7 @@ def test_rows_without_a_cycle_end_the_edge(program: Path, capsys: pytest.Capture
 
 
 def test_a_store_is_of_one_edge_at_a_time(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from streamq.runtime.edge.store import Store
+    from streamq.runtime.edge.at_source.store import Store
 
     with Store(Path("weather.edge"), plan_of(program)):
         assert cli.main(["edge", "p.cql", "--once"]) == 3

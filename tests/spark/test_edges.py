@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 from streamq.compiler.driver import compile_program
 from streamq.compiler.ir.physical import PhysicalPlan
 from streamq.compiler.options import CompileOptions
-from streamq.runtime.edge.compiled import edge_plan
-from streamq.runtime.edge.folder_sender import FolderSender
-from streamq.runtime.edge.site import Site
-from streamq.runtime.edge.source import Files
-from streamq.runtime.edge.store import Store
+from streamq.runtime.edge.at_run.compiled import edge_plan
+from streamq.runtime.edge.at_source.folder_sender import FolderSender
+from streamq.runtime.edge.at_source.site import Site
+from streamq.runtime.edge.at_source.source import Files
+from streamq.runtime.edge.at_source.store import Store
 from streamq.runtime.metrics import RunReport
 from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.runner import run_plan

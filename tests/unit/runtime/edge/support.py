@@ -18,13 +18,13 @@ from streamq.runtime.edge.answers import (
     encoded_part,
     parts_of,
 )
-from streamq.runtime.edge.central import Central
+from streamq.runtime.edge.at_run.central import Central
+from streamq.runtime.edge.at_source.site import Site
+from streamq.runtime.edge.at_source.source import Block, Position
+from streamq.runtime.edge.at_source.store import Store
 from streamq.runtime.edge.frames import Frame, Kind, framed
 from streamq.runtime.edge.messages import Request, Rows
 from streamq.runtime.edge.plan import CycleRule, EdgePlan
-from streamq.runtime.edge.site import Site
-from streamq.runtime.edge.source import Block, Position
-from streamq.runtime.edge.store import Store
 from streamq.runtime.edge.transport import Reply, Unreachable
 from streamq.stdlib.attributes.lookalike import weather
 

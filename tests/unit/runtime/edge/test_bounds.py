@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamq.runtime.edge.bounds import exact, unknown, within
+from streamq.runtime.edge.at_run.bounds import exact, unknown, within
 from streamq.stdlib.recovery.columns import column
 from streamq.stdlib.recovery.intervals import Denominator
 from streamq.stdlib.recovery.lookup import recover

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamq.runtime.edge.bucket import Bucket, TooLarge
+from streamq.runtime.edge.at_source.bucket import Bucket, TooLarge
 from tests.unit.runtime.edge.support import most_above
 
 KBPS = st.one_of(st.floats(0.1, 1e6), st.sampled_from([60.0, 0.3, 1e5 / 3]))

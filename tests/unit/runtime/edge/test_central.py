@@ -8,9 +8,10 @@ import pytest
 
 from streamq.dsl.records import replace
 from streamq.runtime.edge.answers import Answer, encoded_answers, encoded_part
-from streamq.runtime.edge.asking import Asking
-from streamq.runtime.edge.central import Central, Contact, Full
-from streamq.runtime.edge.folder_sender import FolderSender
+from streamq.runtime.edge.at_run.asking import Asking
+from streamq.runtime.edge.at_run.central import Central, Contact, Full
+from streamq.runtime.edge.at_source.folder_sender import FolderSender
+from streamq.runtime.edge.at_source.packing import packed, parts
 from streamq.runtime.edge.frames import BadMessage, framed
 from streamq.runtime.edge.messages import (
     Poll,
@@ -22,7 +23,6 @@ from streamq.runtime.edge.messages import (
     encoded_request,
     encoded_rows,
 )
-from streamq.runtime.edge.packing import packed, parts
 from streamq.runtime.edge.plan import BadPlan, CycleRule, EdgePlan
 from streamq.runtime.edge.plan_file import from_json
 from streamq.runtime.edge.transport import Refused, Reply, Unreachable, reply_of, reply_text

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from streamq.dsl.records import dataclass, field, replace
-from streamq.runtime.edge.central import Contact
-from streamq.runtime.edge.channel import (
+from streamq.runtime.edge.at_run.central import Contact
+from streamq.runtime.edge.at_run.channel import (
     LEASE_S,
     PERIOD_S,
     ChannelRule,
@@ -17,7 +17,7 @@ from streamq.runtime.edge.channel import (
     floor_kbps,
     wanted,
 )
-from streamq.runtime.edge.sharing import Sharing
+from streamq.runtime.edge.at_run.sharing import Sharing
 from streamq.stdlib.attributes.sizing import n_shed
 
 NOW = 100.0

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamq.runtime.edge.offered import Offered
-from streamq.runtime.edge.pipeline import Pipeline
+from streamq.runtime.edge.at_source.offered import Offered
+from streamq.runtime.edge.at_source.pipeline import Pipeline
+from streamq.runtime.edge.at_source.progress import Progress
+from streamq.runtime.edge.at_source.source import Position
 from streamq.runtime.edge.plan import BadPlan, CycleRule, EdgePlan
-from streamq.runtime.edge.progress import Progress
-from streamq.runtime.edge.source import Position
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.recovery.lookup import Status
 from tests.unit.runtime.edge.support import small_plan

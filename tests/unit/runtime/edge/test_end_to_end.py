@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from streamq.runtime.edge.answers import Answer
-from streamq.runtime.edge.central import Central
+from streamq.runtime.edge.at_run.central import Central
+from streamq.runtime.edge.at_source.packing import COLUMN_BYTES
+from streamq.runtime.edge.at_source.site import Site
 from streamq.runtime.edge.columns import to_column
 from streamq.runtime.edge.messages import Rows
-from streamq.runtime.edge.packing import COLUMN_BYTES
-from streamq.runtime.edge.site import Site
 from streamq.stdlib.attributes.reevaluation import Schedule
 from streamq.stdlib.attributes.sizing import n_shed, n_shed_by_bytes
 from streamq.stdlib.recovery.lookup import Status

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamq.runtime.edge.central import Central
+from streamq.runtime.edge.at_run.central import Central
+from streamq.runtime.edge.at_run.server import PATH, Server
+from streamq.runtime.edge.at_source.http_sender import HttpSender
 from streamq.runtime.edge.frames import MOST_MESSAGE, framed
-from streamq.runtime.edge.http_sender import HttpSender
 from streamq.runtime.edge.messages import Poll, encoded_poll
-from streamq.runtime.edge.server import PATH, Server
 from streamq.runtime.edge.transport import Refused, Unreachable
 from tests.unit.runtime.edge.support import Clock, Fed, encoded_answer, run, site_of, small_plan
 from tests.unit.runtime.edge.test_central import PLAN, answer_to, message, requested, taken

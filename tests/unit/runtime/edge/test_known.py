@@ -13,14 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamq.dsl.records import replace
-from streamq.runtime.edge import known as known_module
-from streamq.runtime.edge import segments
-from streamq.runtime.edge.answering import answered
 from streamq.runtime.edge.answers import Answer, encoded_answers
-from streamq.runtime.edge.asking import Asking
+from streamq.runtime.edge.at_run import known as known_module
+from streamq.runtime.edge.at_run.asking import Asking
+from streamq.runtime.edge.at_run.known import MOST_STORES, Known, Memories, Memory
+from streamq.runtime.edge.at_run.recovering import Asked, asked
+from streamq.runtime.edge.at_source import segments
+from streamq.runtime.edge.at_source.answering import answered
+from streamq.runtime.edge.at_source.offered import Offered
+from streamq.runtime.edge.at_source.packing import parts
+from streamq.runtime.edge.at_source.pipeline import Pipeline
+from streamq.runtime.edge.at_source.source import Position
+from streamq.runtime.edge.at_source.store import Store
 from streamq.runtime.edge.frames import BadMessage, framed
 from streamq.runtime.edge.keying import keys_of
-from streamq.runtime.edge.known import MOST_STORES, Known, Memories, Memory
 from streamq.runtime.edge.messages import (
     Request,
     Rows,
@@ -28,12 +34,6 @@ from streamq.runtime.edge.messages import (
     decoded_rows,
     encoded_request,
 )
-from streamq.runtime.edge.offered import Offered
-from streamq.runtime.edge.packing import parts
-from streamq.runtime.edge.pipeline import Pipeline
-from streamq.runtime.edge.recovering import Asked, asked
-from streamq.runtime.edge.source import Position
-from streamq.runtime.edge.store import Store
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.recovery.lookup import Status
 from tests.unit.runtime.edge.support import decoded_answer, small_plan

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streamq.runtime.edge import landing as landing_module
-from streamq.runtime.edge import recovering
 from streamq.runtime.edge.answers import Answer
-from streamq.runtime.edge.central import Central
+from streamq.runtime.edge.at_run import landing as landing_module
+from streamq.runtime.edge.at_run import recovering
+from streamq.runtime.edge.at_run.central import Central
+from streamq.runtime.edge.at_run.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.landing import ASK_S, LOOK_S, Landing
 from streamq.runtime.edge.frames import framed
-from streamq.runtime.edge.incoming import Incoming, Landed
-from streamq.runtime.edge.landing import ASK_S, LOOK_S, Landing
 from streamq.runtime.edge.messages import Rows, decoded_request, encoded_rows
 from streamq.runtime.edge.plan import CycleRule
 from streamq.stdlib.attributes.shed_plan import ShedPlan

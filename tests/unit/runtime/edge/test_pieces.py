@@ -17,9 +17,9 @@ from streamq.runtime.edge.answers import (
     part_of,
     parts_of,
 )
+from streamq.runtime.edge.at_source.packing import parts
 from streamq.runtime.edge.frames import BadMessage, Frame, framed
 from streamq.runtime.edge.messages import Request
-from streamq.runtime.edge.packing import parts
 from streamq.stdlib.recovery.lookup import Status
 from tests.unit.runtime.edge.support import decoded_answer, encoded_answer
 

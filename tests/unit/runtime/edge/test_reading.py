@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamq.runtime.edge.lines import Cutter
-from streamq.runtime.edge.parsing import parsed
-from streamq.runtime.edge.source import Files, Pipe, Position, position_of
+from streamq.runtime.edge.at_source.lines import Cutter
+from streamq.runtime.edge.at_source.parsing import parsed
+from streamq.runtime.edge.at_source.source import Files, Pipe, Position, position_of
 from tests.unit.runtime.edge.support import small_plan
 
 

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streamq.runtime.edge.channel import LEASE_S, PERIOD_S, ChannelRule
-from streamq.runtime.edge.folder_desk import CONTACT, Contacts, found_plan
-from streamq.runtime.edge.folder_sender import FolderSender
-from streamq.runtime.edge.http_sender import HttpSender
-from streamq.runtime.edge.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.channel import LEASE_S, PERIOD_S, ChannelRule
+from streamq.runtime.edge.at_run.folder_desk import CONTACT, Contacts, found_plan
+from streamq.runtime.edge.at_run.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.reception import Reception
+from streamq.runtime.edge.at_source.folder_sender import FolderSender
+from streamq.runtime.edge.at_source.http_sender import HttpSender
 from streamq.runtime.edge.messages import (
     Poll,
     Rows,
@@ -25,7 +26,6 @@ from streamq.runtime.edge.messages import (
     encoded_rows,
 )
 from streamq.runtime.edge.plan import EdgePlan
-from streamq.runtime.edge.reception import Reception
 from streamq.stdlib.attributes.shed_plan import ShedPlan
 from tests.unit.runtime.edge.support import Clock, small_plan
 
@@ -101,7 +101,7 @@ def test_one_folder_is_of_one_run(tmp_path: Path) -> None:
 
 def test_a_folder_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
     code = (
-        "import os, signal, sys; from pathlib import Path; from streamq.runtime.edge.reception import Reception; "
+        "import os, signal, sys; from pathlib import Path; from streamq.runtime.edge.at_run.reception import Reception; "
         "kept = Reception(Path(sys.argv[1]), [], {}); os.kill(os.getpid(), signal.SIGKILL)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == -9
@@ -188,7 +188,7 @@ def test_a_contact_that_cannot_be_is_none(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_once_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = Incoming(plan=plan_of("weather"))
     told: list[str] = []
-    monkeypatch.setattr("streamq.runtime.edge.reception.RETRY_S", 0.01)
+    monkeypatch.setattr("streamq.runtime.edge.at_run.reception.RETRY_S", 0.01)
     reception = Reception(tmp_path, [one], {}, told=told.append)
     rows = tmp_path / "weather" / "rows"
     rows.rmdir()

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamq.runtime.edge.central import Central
-from streamq.runtime.edge.offered import SPAN_S, Offered
-from streamq.runtime.edge.pipeline import Pipeline
+from streamq.runtime.edge.at_run.central import Central
+from streamq.runtime.edge.at_source.offered import SPAN_S, Offered
+from streamq.runtime.edge.at_source.pipeline import Pipeline
+from streamq.runtime.edge.at_source.progress import Progress
+from streamq.runtime.edge.at_source.site import Site
+from streamq.runtime.edge.at_source.source import Position
+from streamq.runtime.edge.at_source.taken import MESSAGES
 from streamq.runtime.edge.plan import CycleRule, EdgePlan
-from streamq.runtime.edge.progress import Progress
-from streamq.runtime.edge.site import Site
-from streamq.runtime.edge.source import Position
-from streamq.runtime.edge.taken import MESSAGES
 from tests.unit.runtime.edge.support import Clock, Fed, Wire, most_above, site_of, small_plan
 
 KBPS, KEYS = 48.0, 16

@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamq.dsl.records import dataclass, field
-from streamq.runtime.edge.channel import PERIOD_S
-from streamq.runtime.edge.folder_sender import FolderSender
-from streamq.runtime.edge.http_sender import HttpSender
-from streamq.runtime.edge.incoming import Incoming
+from streamq.runtime.edge.at_run.channel import PERIOD_S
+from streamq.runtime.edge.at_run.incoming import Incoming
+from streamq.runtime.edge.at_run.reception import Reception
+from streamq.runtime.edge.at_run.server import Server
+from streamq.runtime.edge.at_source.folder_sender import FolderSender
+from streamq.runtime.edge.at_source.http_sender import HttpSender
+from streamq.runtime.edge.at_source.site import Site
 from streamq.runtime.edge.plan import LEAST_BUCKET, EdgePlan
-from streamq.runtime.edge.reception import Reception
-from streamq.runtime.edge.server import Server
-from streamq.runtime.edge.site import Site
 from streamq.runtime.edge.transport import Reply, Transport
 from streamq.stdlib.attributes.lookalike import weather
 from tests.unit.runtime.edge.support import (

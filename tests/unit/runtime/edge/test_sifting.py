@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamq.runtime.edge.central import Central
+from streamq.runtime.edge.at_run.central import Central
+from streamq.runtime.edge.at_source.offered import Offered
+from streamq.runtime.edge.at_source.pipeline import Pipeline
+from streamq.runtime.edge.at_source.progress import Progress
+from streamq.runtime.edge.at_source.sifting import Sifting, sift_column, sifted
+from streamq.runtime.edge.at_source.site import Site
+from streamq.runtime.edge.at_source.source import Position
 from streamq.runtime.edge.messages import Rows
-from streamq.runtime.edge.offered import Offered
-from streamq.runtime.edge.pipeline import Pipeline
 from streamq.runtime.edge.plan import CycleRule, EdgePlan
-from streamq.runtime.edge.progress import Progress
 from streamq.runtime.edge.sift_rule import SiftRule
-from streamq.runtime.edge.sifting import Sifting, sift_column, sifted
-from streamq.runtime.edge.site import Site
-from streamq.runtime.edge.source import Position
 from streamq.stdlib.sifters.compact import Wish
 from streamq.stdlib.sifters.plans import Plan
 from streamq.stdlib.sifters.predicates import Both, Compare, Predicate

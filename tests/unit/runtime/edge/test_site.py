@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamq.runtime.edge import pipeline
-from streamq.runtime.edge.backoff import MOST_S, Backoff
-from streamq.runtime.edge.central import Central
+from streamq.runtime.edge.at_run.central import Central
+from streamq.runtime.edge.at_source import pipeline
+from streamq.runtime.edge.at_source.backoff import MOST_S, Backoff
+from streamq.runtime.edge.at_source.offered import SPAN_S, Offered
+from streamq.runtime.edge.at_source.site import POLL_S
+from streamq.runtime.edge.at_source.source import Files
 from streamq.runtime.edge.columns import to_column
 from streamq.runtime.edge.frames import Kind, framed
-from streamq.runtime.edge.offered import SPAN_S, Offered
 from streamq.runtime.edge.plan import BadPlan, CycleRule, EdgePlan
-from streamq.runtime.edge.site import POLL_S
-from streamq.runtime.edge.source import Files
 from streamq.runtime.edge.transport import Refused, Reply
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.recovery.lookup import Status

@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamq.dsl.records import replace
-from streamq.runtime.edge import segments
-from streamq.runtime.edge.answering import answered
 from streamq.runtime.edge.answers import Answer
+from streamq.runtime.edge.at_source import segments
+from streamq.runtime.edge.at_source.answering import answered
+from streamq.runtime.edge.at_source.offered import Offered
+from streamq.runtime.edge.at_source.pipeline import Pipeline
+from streamq.runtime.edge.at_source.source import Position
+from streamq.runtime.edge.at_source.store import BadStore, Store
 from streamq.runtime.edge.messages import Request
-from streamq.runtime.edge.offered import Offered
-from streamq.runtime.edge.pipeline import Pipeline
 from streamq.runtime.edge.plan import EdgePlan
-from streamq.runtime.edge.source import Position
-from streamq.runtime.edge.store import BadStore, Store
 from streamq.stdlib.recovery.columns import column
 from streamq.stdlib.recovery.lookup import Status, recover
 from streamq.stdlib.recovery.retaining import Batch, Entries, Retained, Rule, retain

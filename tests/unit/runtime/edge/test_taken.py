@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamq.runtime.edge.taken import MESSAGES, SPAN_S, Taken
+from streamq.runtime.edge.at_source.taken import MESSAGES, SPAN_S, Taken
 
 
 def test_rates_are_over_a_fixed_time_by_attribute() -> None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamq.runtime.edge.at_source.training import is_enough, learned
 from streamq.runtime.edge.plan import BadPlan, CycleRule, EdgePlan
-from streamq.runtime.edge.training import is_enough, learned
 from streamq.stdlib.recovery.lookup import Status
 from tests.unit.runtime.edge.support import small_plan
 from tests.unit.runtime.edge.test_site import NARROW, Harness, line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass
-from streamq.runtime.edge.bounds import numeric
+from streamq.runtime.edge.at_run.bounds import numeric
 from streamq.runtime.edge.plan import EdgePlan
 
 SHED = "shed_columns"

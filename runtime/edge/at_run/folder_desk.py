@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streamq.dsl.records import dataclass
-from streamq.runtime.edge.central import Contact
-from streamq.runtime.edge.inbox import write_once
+from streamq.runtime.edge.at_run.central import Contact
+from streamq.runtime.edge.at_run.inbox import write_once
 from streamq.runtime.edge.messages import ORIGIN_BYTES
 from streamq.runtime.edge.plan import BadPlan, EdgePlan
 from streamq.runtime.edge.plan_file import read_plan, to_json

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass, field
-from streamq.runtime.edge.sifting import Sifting, sifting_to_json
-from streamq.runtime.edge.source import Position
+from streamq.runtime.edge.at_source.sifting import Sifting, sifting_to_json
+from streamq.runtime.edge.at_source.source import Position
 from streamq.stdlib.attributes.cycle import Cycle
 from streamq.stdlib.attributes.intra_stream import State
 from streamq.stdlib.attributes.reevaluation import Reevaluation, Schedule

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from streamq.dsl.records import dataclass
 from streamq.runtime.edge.answers import Answer, Part, decoded_part, part_of, parts_of
+from streamq.runtime.edge.at_run.inbox import write_once
 from streamq.runtime.edge.frames import BadMessage, Frame, framed
-from streamq.runtime.edge.inbox import write_once
 from streamq.runtime.edge.messages import (
     Request,
     decoded_request,

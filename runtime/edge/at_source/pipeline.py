@@ -14,19 +14,19 @@ import numpy as np
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass, field, replace
+from streamq.runtime.edge.at_source.offered import Offered
+from streamq.runtime.edge.at_source.packing import Overhead, packed
+from streamq.runtime.edge.at_source.progress import Progress
+from streamq.runtime.edge.at_source.sifting import Sifting, room_for, share_kept, sifted
+from streamq.runtime.edge.at_source.source import Position
+from streamq.runtime.edge.at_source.taken import MESSAGES
+from streamq.runtime.edge.at_source.training import Learned, is_enough, learned
+from streamq.runtime.edge.at_source.windowing import joined, whole_cycles
 from streamq.runtime.edge.columns import for_ranking, keepable, to_column
 from streamq.runtime.edge.keying import coded_keys, key_columns, keys_of, numbered
 from streamq.runtime.edge.messages import Rows
-from streamq.runtime.edge.offered import Offered
-from streamq.runtime.edge.packing import Overhead, packed
 from streamq.runtime.edge.plan import EdgePlan
-from streamq.runtime.edge.progress import Progress
 from streamq.runtime.edge.sift_rule import SiftRule
-from streamq.runtime.edge.sifting import Sifting, room_for, share_kept, sifted
-from streamq.runtime.edge.source import Position
-from streamq.runtime.edge.taken import MESSAGES
-from streamq.runtime.edge.training import Learned, is_enough, learned
-from streamq.runtime.edge.windowing import joined, whole_cycles
 from streamq.stdlib.attributes.columns import Array, Columns, Ints
 from streamq.stdlib.attributes.intra_stream import (
     Decision,

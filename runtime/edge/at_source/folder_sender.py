@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamq.dsl.records import dataclass, field, replace
-from streamq.runtime.edge.central import Central, Full
-from streamq.runtime.edge.folder_desk import found_plan, leave_contact
+from streamq.runtime.edge.at_run.central import Central, Full
+from streamq.runtime.edge.at_run.folder_desk import found_plan, leave_contact
 from streamq.runtime.edge.frames import BadMessage, framed
 from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.edge.plan_file import to_json

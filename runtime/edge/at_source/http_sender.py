@@ -6,8 +6,8 @@ import http.client
 from urllib.parse import urlsplit
 
 from streamq.dsl.records import dataclass, field
+from streamq.runtime.edge.at_run.server import PATH, TIMEOUT_S
 from streamq.runtime.edge.frames import BadMessage
-from streamq.runtime.edge.server import PATH, TIMEOUT_S
 from streamq.runtime.edge.transport import MOST_REPLY, Refused, Reply, Unreachable, reply_of
 
 EXTRA = 256

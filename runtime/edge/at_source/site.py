@@ -12,21 +12,21 @@ from collections import deque
 from collections.abc import Callable
 
 from streamq.dsl.records import dataclass, field, replace
-from streamq.runtime.edge.answering import answered
-from streamq.runtime.edge.backoff import Backoff
-from streamq.runtime.edge.bucket import Bucket
+from streamq.runtime.edge.at_source.answering import answered
+from streamq.runtime.edge.at_source.backoff import Backoff
+from streamq.runtime.edge.at_source.bucket import Bucket
+from streamq.runtime.edge.at_source.offered import Offered
+from streamq.runtime.edge.at_source.packing import packed_answers, parts
+from streamq.runtime.edge.at_source.parsing import parsed
+from streamq.runtime.edge.at_source.pipeline import Pipeline, looked_at_again
+from streamq.runtime.edge.at_source.progress import Progress
+from streamq.runtime.edge.at_source.source import Source
+from streamq.runtime.edge.at_source.store import Store
+from streamq.runtime.edge.at_source.taken import MESSAGES, Taken
 from streamq.runtime.edge.frames import BadMessage, Kind, framed
 from streamq.runtime.edge.messages import Poll, decoded_request, encoded_poll
-from streamq.runtime.edge.offered import Offered
-from streamq.runtime.edge.packing import packed_answers, parts
-from streamq.runtime.edge.parsing import parsed
-from streamq.runtime.edge.pipeline import Pipeline, looked_at_again
 from streamq.runtime.edge.plan import BadPlan, EdgePlan
 from streamq.runtime.edge.plan_file import from_json
-from streamq.runtime.edge.progress import Progress
-from streamq.runtime.edge.source import Source
-from streamq.runtime.edge.store import Store
-from streamq.runtime.edge.taken import MESSAGES, Taken
 from streamq.runtime.edge.transport import Refused, Reply, Transport, Unreachable
 
 WAITING_S = 2.0

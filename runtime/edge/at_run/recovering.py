@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from streamq.dsl.records import dataclass
 from streamq.runtime.edge.answers import Answer
-from streamq.runtime.edge.asking import Asking
-from streamq.runtime.edge.bounds import Bounds, exact, numeric, within
-from streamq.runtime.edge.known import Known, Memory
+from streamq.runtime.edge.at_run.asking import Asking
+from streamq.runtime.edge.at_run.bounds import Bounds, exact, numeric, within
+from streamq.runtime.edge.at_run.known import Known, Memory
 from streamq.runtime.edge.messages import MOST_ASKED, Rows
 from streamq.runtime.edge.transport import MOST_REPLY
 from streamq.stdlib.recovery.columns import Bools, Ints

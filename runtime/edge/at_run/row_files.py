@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamq.dsl.records import dataclass
-from streamq.runtime.edge.inbox import write_once
+from streamq.runtime.edge.at_run.inbox import write_once
 
 _NAME = re.compile(r"([0-9a-f]{16})-([0-9]{12,19})-([0-9]{12,19})\.parquet")
 

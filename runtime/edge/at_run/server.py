@@ -14,7 +14,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from streamq.runtime.edge.central import Central, Full
+from streamq.runtime.edge.at_run.central import Central, Full
 from streamq.runtime.edge.frames import MOST_MESSAGE, BadMessage
 from streamq.runtime.edge.transport import reply_text
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from streamq.dsl.records import dataclass, replace
-from streamq.runtime.edge.central import Contact
+from streamq.runtime.edge.at_run.central import Contact
 from streamq.stdlib.attributes import coordination
 
 PERIOD_S = 5.0

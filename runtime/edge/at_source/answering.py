@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from streamq.runtime.edge.answers import Answer
+from streamq.runtime.edge.at_source.progress import Progress
+from streamq.runtime.edge.at_source.store import Store
 from streamq.runtime.edge.columns import to_array
 from streamq.runtime.edge.keying import found_keys, key_columns
 from streamq.runtime.edge.messages import Request
-from streamq.runtime.edge.progress import Progress
-from streamq.runtime.edge.store import Store
 from streamq.stdlib.recovery.keys import UNKNOWN
 from streamq.stdlib.recovery.lookup import Status, recover
 from streamq.stdlib.recovery.synopsis import Series, Synopsis

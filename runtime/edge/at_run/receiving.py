@@ -12,10 +12,10 @@ from streamq.compiler.ir.edges import EdgeStream
 from streamq.compiler.ir.physical import PhysicalPlan, PhysicalQuery, ScanStream, walk
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.source import Span
-from streamq.runtime.edge.channel import ChannelRule
-from streamq.runtime.edge.compiled import link_plan, token_of
-from streamq.runtime.edge.incoming import Incoming
-from streamq.runtime.edge.reception import Reception
+from streamq.runtime.edge.at_run.channel import ChannelRule
+from streamq.runtime.edge.at_run.compiled import link_plan, token_of
+from streamq.runtime.edge.at_run.incoming import Incoming
+from streamq.runtime.edge.at_run.reception import Reception
 from streamq.runtime.metrics import Received
 from streamq.stdlib.edge_options import address
 

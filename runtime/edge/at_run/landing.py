@@ -17,17 +17,17 @@ import pyarrow as pa
 
 from streamq.dsl.records import dataclass, field, replace
 from streamq.runtime.edge.answers import Answer
-from streamq.runtime.edge.asking import Asking
+from streamq.runtime.edge.at_run.asking import Asking
+from streamq.runtime.edge.at_run.inbox import Inbox
+from streamq.runtime.edge.at_run.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.known import Memories, Memory
+from streamq.runtime.edge.at_run.landed_rows import landed_rows
+from streamq.runtime.edge.at_run.recovering import Asked, asked
+from streamq.runtime.edge.at_run.references import References
+from streamq.runtime.edge.at_run.row_files import RowFiles
 from streamq.runtime.edge.columns import keepable
 from streamq.runtime.edge.frames import BadMessage
-from streamq.runtime.edge.inbox import Inbox
-from streamq.runtime.edge.incoming import Incoming, Landed
-from streamq.runtime.edge.known import Memories, Memory
-from streamq.runtime.edge.landed_rows import landed_rows
 from streamq.runtime.edge.messages import Rows
-from streamq.runtime.edge.recovering import Asked, asked
-from streamq.runtime.edge.references import References
-from streamq.runtime.edge.row_files import RowFiles
 
 MOST_BYTES = 32 << 20
 """Of the messages of a file."""

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamq.dsl.records import dataclass, field, replace
+from streamq.runtime.edge.at_source.offered import Offered
+from streamq.runtime.edge.at_source.packing import COLUMN_BYTES
 from streamq.runtime.edge.columns import MOST_TEXT
-from streamq.runtime.edge.offered import Offered
-from streamq.runtime.edge.packing import COLUMN_BYTES
 from streamq.runtime.edge.sift_rule import SiftRule
 from streamq.stdlib.overload.hash_steps import HASH_STEPS
 from streamq.stdlib.recovery.columns import Bools, Ints

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from streamq.runtime.edge.answers import Answer
-from streamq.runtime.edge.bounds import exact, numeric
-from streamq.runtime.edge.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.bounds import exact, numeric
+from streamq.runtime.edge.at_run.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.recovering import Asked, Column, recovered, sent, was_shed
+from streamq.runtime.edge.at_run.references import References
 from streamq.runtime.edge.messages import Rows
-from streamq.runtime.edge.recovering import Asked, Column, recovered, sent, was_shed
-from streamq.runtime.edge.references import References
 
 
 def landed_rows(

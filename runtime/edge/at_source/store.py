@@ -19,15 +19,15 @@ import numpy as np
 import pyarrow as pa
 
 from streamq.dsl.records import replace
+from streamq.runtime.edge.at_source.pipeline import Step
+from streamq.runtime.edge.at_source.progress import Progress, cycle_of, shedding_of, small_to_json
+from streamq.runtime.edge.at_source.segments import TABLE, Segments
+from streamq.runtime.edge.at_source.sifting import part_bytes, sifting_of
+from streamq.runtime.edge.at_source.source import position_of
 from streamq.runtime.edge.columns import fingerprint
 from streamq.runtime.edge.messages import ORIGIN_BYTES
-from streamq.runtime.edge.pipeline import Step
 from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.edge.plan_file import parsed, to_json
-from streamq.runtime.edge.progress import Progress, cycle_of, shedding_of, small_to_json
-from streamq.runtime.edge.segments import TABLE, Segments
-from streamq.runtime.edge.sifting import part_bytes, sifting_of
-from streamq.runtime.edge.source import position_of
 from streamq.stdlib.recovery.intervals import Denominator
 from streamq.stdlib.recovery.retaining import Retained, Rule
 from streamq.stdlib.recovery.stored_state import from_arrays, to_arrays

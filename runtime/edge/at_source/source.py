@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from streamq.dsl.records import dataclass, field
-from streamq.runtime.edge.lines import Cutter
+from streamq.runtime.edge.at_source.lines import Cutter
 
 LEAST_BLOCK, MOST_BLOCK = 1 << 16, 1 << 22
 """Bytes that are read at once."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from streamq.dsl.records import dataclass, field, replace
-from streamq.runtime.edge.asking import Asking
+from streamq.runtime.edge.at_run.asking import Asking
+from streamq.runtime.edge.at_run.inbox import Inbox
 from streamq.runtime.edge.frames import BadMessage, Frame, Kind, framed
-from streamq.runtime.edge.inbox import Inbox
 from streamq.runtime.edge.messages import Poll, Rows, decoded_poll, decoded_rows, stream_of
 from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.edge.plan_file import to_json

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from streamq.dsl.records import dataclass, field
-from streamq.runtime.edge.bounds import numeric
-from streamq.runtime.edge.inbox import write_once
+from streamq.runtime.edge.at_run.bounds import numeric
+from streamq.runtime.edge.at_run.inbox import write_once
 from streamq.runtime.edge.messages import Rows
 from streamq.stdlib.recovery.columns import Floats
 from streamq.stdlib.recovery.nearest import nearest

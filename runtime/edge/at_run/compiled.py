@@ -9,8 +9,8 @@ from typing import cast
 
 from streamq.compiler.ir.edges import EdgeStream
 from streamq.dsl.records import replace
-from streamq.runtime.edge.channel import floor_kbps
-from streamq.runtime.edge.opening import shared
+from streamq.runtime.edge.at_run.channel import floor_kbps
+from streamq.runtime.edge.at_run.opening import shared
 from streamq.runtime.edge.plan import CycleRule, EdgePlan, Format
 from streamq.runtime.edge.sift_rule import SiftRule
 from streamq.stdlib.attributes.kinds import RANKED_ROWS, Dispersion, Scope

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from streamq.dsl.records import replace
-from streamq.runtime.edge.channel import (
+from streamq.runtime.edge.at_run.channel import (
     LEASE_S,
     ChannelRule,
     Granted,
     Member,
     floor_kbps,
 )
-from streamq.runtime.edge.incoming import Incoming
+from streamq.runtime.edge.at_run.incoming import Incoming
 from streamq.runtime.edge.plan import BadPlan, EdgePlan
 from streamq.runtime.edge.plan_file import to_json
 

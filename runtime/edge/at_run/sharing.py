@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 from streamq.dsl.records import dataclass, field, replace
-from streamq.runtime.edge.central import Contact
-from streamq.runtime.edge.channel import (
+from streamq.runtime.edge.at_run.central import Contact
+from streamq.runtime.edge.at_run.channel import (
     PERIOD_S,
     ChannelRule,
     Granted,

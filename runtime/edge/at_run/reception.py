@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import IO
 
 from streamq.dsl.records import replace
-from streamq.runtime.edge.central import Central, Contact
-from streamq.runtime.edge.channel import ChannelRule
-from streamq.runtime.edge.folder_desk import Contacts, found_plan, leave_plan
-from streamq.runtime.edge.incoming import Incoming, Landed
-from streamq.runtime.edge.landing import KEEP_S, Landing
-from streamq.runtime.edge.opening import checked, first_plans, member, of_channel, shared
+from streamq.runtime.edge.at_run.central import Central, Contact
+from streamq.runtime.edge.at_run.channel import ChannelRule
+from streamq.runtime.edge.at_run.folder_desk import Contacts, found_plan, leave_plan
+from streamq.runtime.edge.at_run.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.landing import KEEP_S, Landing
+from streamq.runtime.edge.at_run.opening import checked, first_plans, member, of_channel, shared
+from streamq.runtime.edge.at_run.server import Server
+from streamq.runtime.edge.at_run.sharing import Sharing
 from streamq.runtime.edge.plan import EdgePlan
-from streamq.runtime.edge.server import Server
-from streamq.runtime.edge.sharing import Sharing
 
 IDLE_S = 0.1
 """How long nothing is looked at where there was nothing to do."""
