@@ -296,3 +296,11 @@ def test_f26_each_of_a_million_values_is_within_its_bound() -> None:
     # Neither everything nor nearly nothing is stored, and both ways of looking were used.
     assert 0.05 < got.stored / got.values < 0.6
     assert 1000 < got.fractions < got.values / 2
+
+
+@pytest.mark.slow
+def test_each_of_ten_million_values_is_within_its_bound() -> None:
+    got = checked(3_340_000, batch=1_000_000)
+    assert got.values == 3_340_000 * len(ERRORS) > 10_000_000
+    assert got.wrong == 0
+    assert 0.05 < got.stored / got.values < 0.6
