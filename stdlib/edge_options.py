@@ -41,6 +41,10 @@ EDGE = ConnectorSpec(
             doc="Over what they vary: all rows of a cycle, or the last rows of each key, on average.",
         ),
         OptionSpec(
+            name="texts", type=OptionType.CHOICE, choices=("keep", "shed"), default="keep",
+            doc="Whether texts may be shed: ranked by how many different ones there are, which no deviation of numbers can be compared with.",
+        ),
+        OptionSpec(
             name="cycle_rows", type=OptionType.INT, least=1, most=1_000_000,
             doc="Rows after which the keys of CYCLE come again; found unless said. Without RECOVER: rows that are ranked together, 100.",
         ),

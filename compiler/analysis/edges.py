@@ -6,6 +6,7 @@ the others the edge sheds those that tell least (``stdlib.attributes``). What no
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from streamq.compiler.analysis.lineage import uses_of
@@ -13,13 +14,14 @@ from streamq.compiler.analysis.query_regions import wanted_of
 from streamq.compiler.analysis.sifters import sift_of
 from streamq.compiler.analysis.turned_back import Attribute
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.edges import EdgeStream, arrow_type, bounds_of
+from streamq.compiler.ir.edges import Channel, EdgeStream, arrow_type, bounds_of
 from streamq.compiler.ir.goals import Sift
 from streamq.compiler.ir.rewrite import walk
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Diagnostic, Severity
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.source import Span
+from streamq.dsl.types import STRING, Chars
 
 CRITICALITIES = (
     "extremely critical", "very critical", "moderately critical", "low critical", "not critical"
@@ -40,7 +42,16 @@ def edges_of(plan: lg.LogicalPlan) -> tuple[tuple[EdgeStream, ...], tuple[Diagno
     edges = tuple(_edge(decl, plan, found) for decl in streams.values())
     for edge in edges[1:]:
         found += [_apart(edge, edges[0], name) for name in TOGETHER if dict(edge.options).get(name) != dict(edges[0].options).get(name)]
+    shared = Counter(edge.channel for edge in edges if edge.channel is not None)
+    found += [_narrow(channel, count) for channel, count in shared.items() if channel.kbps < count]
     return edges, tuple(found)
+
+
+def _narrow(channel: Channel, streams: int) -> Diagnostic:
+    return Diagnostic(
+        "SQ0603", f"channel `{channel.name}` of {channel.kbps:g} kbit/s is too narrow for {streams} streams", channel.origin,
+        help="give it at least 1 KBPS for each",
+    )
 
 
 def _apart(edge: EdgeStream, first: EdgeStream, option: str) -> Diagnostic:
@@ -103,10 +114,13 @@ def _edge(decl: lg.SourceDecl, plan: lg.LogicalPlan, found: list[Diagnostic]) ->
     readers = [q for q in plan.queries if any(d.name == decl.name for d in edge_streams(q.root))]
     clauses = _Clauses(decl, (("", decl.policies), *((q.name, q.policies) for q in readers)))
     cycle = _cycle(clauses, found)
-    kept = _kept(clauses, readers, cycle)
-    read = {_base(name, decl) for q in readers for name in uses_of(q.root, decl.name).read}
+    names = {name for q in readers for name in uses_of(q.root, decl.name).read}
+    read = {_base(name, decl) for name in names}
+    kept = _kept(clauses, readers, cycle, read)
     columns = [f for f in decl.fields if f.name not in decl.unlisted]
     unread = tuple(f.name for f in columns if f.name not in read and f.name not in kept)
+    if not clauses.sheds:
+        kept |= {f.name: "nothing is shed" for f in columns if f.name in read and f.name not in kept}
     synopsis, nearest = _comes_back(clauses, kept, unread, found)
     capacity = _capacity(clauses, found)
     methods = [m for m in clauses.recoveries if isinstance(m, ast.RecoverSynopsis)]
@@ -114,12 +128,12 @@ def _edge(decl: lg.SourceDecl, plan: lg.LogicalPlan, found: list[Diagnostic]) ->
     edge = EdgeStream(
         sifts=() if sifter is None else _sifted(sifter, decl, readers), stream=decl.name, columns=tuple((f.name, arrow_type(f.type) or "") for f in columns),
         kept=tuple((f.name, kept[f.name]) for f in columns if f.name in kept), unread=unread,
-        synopsis=synopsis, nearest=nearest, cycle=cycle,
+        synopsis=synopsis, nearest=nearest, bounded=tuple(f.name for f in columns if names & set(bounds_of(f.name)) and f.name in read), cycle=cycle,
         finds_cycle=bool(methods) and not cycle, criticality=_criticality(readers),
         retain_ms=max((m.retain.ms for m in methods if m.retain is not None), default=None),
-        capacity_kbps=capacity, channel=decl.channel if clauses.sheds else None, options=decl.options, origin=decl.origin,
+        capacity_kbps=capacity, channel=decl.channel, options=decl.options, origin=decl.origin,
     )
-    if edge.sheds and sifter is None and len(kept) + len(unread) == len(columns):
+    if clauses.sheds and sifter is None and len(kept) + len(unread) == len(columns):
         found.append(_all_kept(edge, clauses.sheds[0].span))
     return edge
 
@@ -163,12 +177,18 @@ def _base(name: str, decl: lg.SourceDecl) -> str:
     return next((f.name for f in decl.fields if name in bounds_of(f.name)), name)
 
 
-def _kept(clauses: _Clauses, readers: list[lg.LogicalQuery], cycle: tuple[str, ...]) -> dict[str, str]:
+def _kept(
+    clauses: _Clauses, readers: list[lg.LogicalQuery], cycle: tuple[str, ...], read: set[str]
+) -> dict[str, str]:
     """The columns that are never shed, each with the reason."""
     decl = clauses.decl
     kept = dict.fromkeys(cycle, "the key of the cycle")
-    if decl.event_time is not None:
-        kept.setdefault(decl.event_time, "event time")
+    for name in decl.stamped_by:
+        kept.setdefault(name, "event time")
+    if dict(decl.options)["texts"] == "keep":
+        for field in decl.fields:
+            if field.name in read and (field.type == STRING or isinstance(field.type, Chars)):
+                kept.setdefault(field.name, "text")
     for field in decl.fields:
         if not field.nullable and field.name not in decl.unlisted:
             kept.setdefault(field.name, "NOT NULL")

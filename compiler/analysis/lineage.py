@@ -1,7 +1,7 @@
 """Which columns of a stream a query reads, and which of them decide on its rows.
 
 A column decides where a value in its place could add or take away a row: in a test, a key, a window, a comparison of whole
-rows. What is only shown or added up does not.
+rows; and where NULL in its place would not be seen, as in ``CASE WHEN x > 3 THEN 1 ELSE 0 END``. What is only shown or added up does not.
 """
 
 from __future__ import annotations
@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.expr import Expr, columns_of
+from streamq.compiler.ir.expr import Call, Case, Expr, IsNull, Udf, columns_of
+from streamq.compiler.ir.expr import walk as walk_expr
 from streamq.compiler.ir.rewrite import ranked_by, walk
 from streamq.dsl.records import dataclass, field
 
 Names = frozenset[str]
 NONE: Names = frozenset()
+
+PICKING = frozenset({"MAX_BY", "ARG_MAX", "MIN_BY", "ARG_MIN"})
+"""Aggregates that take the row in which their second argument is largest or least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class _Flow:
                 return {f.name: frozenset({f.name}) if own else NONE for f in node.schema}
             case lg.Project():
                 below = self.columns[id(node.input)]
+                self._decides(below, _hides_null(e for _, e in node.items))
                 made = {name: _of(below, columns_of(e)) for name, e in node.items}
                 if isinstance(node.input, lg.Scan):
                     self.read.update(*made.values())
@@ -83,6 +88,9 @@ class _Flow:
         for name, call in node.aggregates:
             if call.filter is not None:
                 self._decides(below, columns_of(call.filter))
+            self._decides(below, _hides_null(call.args))
+            if call.function in PICKING:
+                self._decides(below, _columns(call.args[1:]))
             made[name] = _of(below, _columns(call.args))
         return made
 
@@ -112,8 +120,30 @@ def _deciding(node: lg.Logical) -> Iterable[str]:
             return partition
         case lg.Distinct():
             return [f.name for f in node.schema]
+        case lg.ToStream(input=below) if below.change is lg.Change.MOVING and any(isinstance(n, lg.Aggregate) for n in walk(below)):
+            # A row appears, or leaves, when one of its values changes.
+            return [f.name for f in below.schema]
         case _:
             return ()
+
+
+def _hides_null(exprs: Iterable[Expr]) -> Names:
+    """The columns whose NULL would be taken for something: in conditions of CASE, IS NULL, COALESCE and the like."""
+    return NONE.union(*(_hidden(part) for e in exprs for part in walk_expr(e)))
+
+
+def _hidden(part: Expr) -> Names:
+    match part:
+        case Case():
+            return _columns(condition for condition, _ in part.whens)
+        case IsNull(operand=operand):
+            return columns_of(operand)
+        case Udf():
+            return _columns(part.args)
+        case Call() if part.spec.null_safe:
+            return _columns(part.args)
+        case _:
+            return NONE
 
 
 def _columns(exprs: Iterable[Expr]) -> Names:

@@ -14,7 +14,7 @@ from streamq.compiler.binder.relations import reject_aggregates
 from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.binder.windows import MAX_MS
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.expr import Expr
+from streamq.compiler.ir.expr import Expr, columns_of
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Label, did_you_mean
 from streamq.dsl.records import replace
@@ -59,7 +59,7 @@ def declare_source(
     decl = lg.SourceDecl(
         name=node.name.text, is_table=is_table, fields=physical,
         connector=spec.name if spec is not None else "", options=options, event_time=event_time,
-        watermark_ms=delay, primary_key=_primary_key(key, physical, context),
+        watermark_ms=delay, stamped_by=_stamped_by(event_time, computed), primary_key=_primary_key(key, physical, context),
         origin=node.name.span,
     )
     if isinstance(node, ast.CreateStream):
@@ -152,6 +152,14 @@ def _event_time(
             help=f"add a computed column: event_time AS TO_TIMESTAMP({name}), and use that",
         )
     return found
+
+
+def _stamped_by(event_time: str | None, computed: tuple[tuple[str, Expr], ...]) -> tuple[str, ...]:
+    """The physical columns that the event time is, or is made of."""
+    if event_time is None:
+        return ()
+    made = dict(computed).get(event_time)
+    return (event_time,) if made is None else tuple(sorted(columns_of(made)))
 
 
 def _delay(mark: ast.WatermarkDef, context: BindContext) -> int:

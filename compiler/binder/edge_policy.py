@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
-from streamq.compiler.analysis.edges import edge_streams, recoveries, sheds
+from streamq.compiler.analysis.edges import edge_streams, recoveries, sheds, sifts
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.policy import check_recover, check_shed, refuse
 from streamq.compiler.ir import logical as lg
@@ -16,11 +17,17 @@ from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import DOUBLE, STRING, Array, with_article
 
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+MOST_NAME, MOST_COLUMNS = 200, 1_000
+
+LEAST_KBPS = 1.0
+"""Of a channel, for each of its streams: what it takes to be heard of."""
+
 
 def declare_channel(node: ast.CreateChannel, context: BindContext) -> Channel:
     """A wire that streams share."""
-    if node.kbps <= 0:
-        context.error("SQ0603", "the capacity of a channel must be above 0", node.span)
+    if node.kbps < LEAST_KBPS:
+        context.error("SQ0603", f"the capacity of a channel must be at least {LEAST_KBPS:g} KBPS, not {node.kbps:g}", node.span)
     return Channel(name=node.name.text, kbps=node.kbps, weighted=node.split == "WEIGHTED", origin=node.name.span)
 
 
@@ -32,6 +39,7 @@ def with_edge(
     if decl.connector != "edge":
         _check_without_edge(node, context)
         return decl
+    _check_names(decl, node, context)
     _check_types(decl, node, context)
     channel = _channel(decl, node, channels, context)
     _check_clauses(decl, node, context)
@@ -74,6 +82,20 @@ def _method(policy: ast.Policy) -> str:
     return "NEAREST" if nearest else "SYNOPSIS"
 
 
+def _check_names(decl: lg.SourceDecl, node: ast.CreateStream, context: BindContext) -> None:
+    """What is sent goes by these names, and lies in a folder of that of the stream."""
+    if not NAME.fullmatch(decl.name):
+        context.error(
+            "SQ0602", f"`{decl.name}` cannot be the name of a stream from an edge", node.name.span,
+            help="take at most a hundred letters, digits and underscores, and no digit first",
+        )
+    for column in node.columns:
+        if not 0 < len(column.name.text) <= MOST_NAME:
+            context.error("SQ0602", f"an edge sends columns with names of at most {MOST_NAME} characters", column.name.span)
+    if len(decl.fields) > MOST_COLUMNS:
+        context.error("SQ0602", f"an edge sends at most {MOST_COLUMNS:,} columns, not {len(decl.fields):,}", node.name.span)
+
+
 def _check_types(decl: lg.SourceDecl, node: ast.CreateStream, context: BindContext) -> None:
     places = {c.name.text: c.span for c in node.columns}
     for field in decl.fields:
@@ -103,18 +125,46 @@ def _channel(
 
 
 def _check_clauses(decl: lg.SourceDecl, node: ast.CreateStream, context: BindContext) -> None:
+    known = [*(c.name.text for c in node.columns), *(f.name for f in _told(decl))]
     for policy in node.policies:
         before = context.errors
         match policy:
             case ast.Shed(method=ast.ShedAttributes() | ast.ShedSifter()):
                 check_shed(policy, context)
                 check_capacity(policy, context)
+                _check_declared(policy, (decl,), known, context)
             case ast.Recover(method=ast.RecoverSynopsis() | ast.RecoverNearest()):
                 check_recover(policy, context)
+                _check_declared(policy, (decl,), known, context)
                 if sheds(node.policies) is None and context.errors == before:
                     _nothing_shed(decl.name, policy.span, context)
             case _:
                 refuse(context, "such a policy of the stream itself", policy.span, "put it on the query instead")
+
+
+def _check_declared(policy: ast.Policy, streams: Sequence[lg.SourceDecl], known: Iterable[str], context: BindContext) -> None:
+    """An edge knows the columns that its rows have, and not what the run makes of them. ``known``: all that there are."""
+    declared = {f.name.casefold() for d in streams for f in d.fields if f.name not in d.unlisted}
+    made = {name.casefold() for name in known} - declared
+    for name in _named(policy):
+        text = name.parts[-1].text
+        if text.casefold() in made:
+            context.error(
+                "SQ0602", f"`{text}` is computed where the rows come, so an edge can neither keep, shed nor store it", name.span,
+                help="name the columns of the source that it is made of",
+            )
+
+
+def _named(policy: ast.Policy) -> tuple[ast.Name, ...]:
+    match policy:
+        case ast.Shed(method=ast.ShedAttributes(keep=names)) | ast.Shed(method=ast.ShedSifter(attributes=names)):
+            return names
+        case ast.Recover(method=ast.RecoverNearest(columns=names)):
+            return names
+        case ast.Recover(method=ast.RecoverSynopsis(columns=names, cycle=cycle)):
+            return (*names, *cycle) if isinstance(cycle, tuple) else names
+        case _:
+            return ()
 
 
 def check_capacity(policy: ast.Shed, context: BindContext) -> None:
@@ -135,12 +185,7 @@ def _nothing_shed(stream: str, span: Span, context: BindContext) -> None:
 
 
 def _unlisted(decl: lg.SourceDecl, node: ast.CreateStream, context: BindContext) -> list[lg.Field]:
-    """Bounds of recovered numbers, and which columns were shed."""
-    found = [
-        lg.Field(name, DOUBLE) for f in decl.fields if f.nullable and f.name != decl.event_time and has_bounds(f.type)
-        for name in bounds_of(f.name)
-    ]
-    found.append(lg.Field(SHED_COLUMNS, Array(STRING)))
+    found = _told(decl)
     taken = {c.name.text.casefold(): c.name for c in node.columns}
     for field in found:
         own = taken.get(field.name.casefold())
@@ -153,16 +198,31 @@ def _unlisted(decl: lg.SourceDecl, node: ast.CreateStream, context: BindContext)
     return found
 
 
+def _told(decl: lg.SourceDecl) -> list[lg.Field]:
+    """Bounds of recovered numbers, and which columns were shed."""
+    found = [
+        lg.Field(name, DOUBLE) for f in decl.fields if f.nullable and f.name != decl.event_time and has_bounds(f.type)
+        for name in bounds_of(f.name)
+    ]
+    return [*found, lg.Field(SHED_COLUMNS, Array(STRING))]
+
+
 def check_edge_query(
-    policies: tuple[ast.Policy, ...], root: lg.Logical, context: BindContext
+    policies: tuple[ast.Policy, ...], root: lg.Logical, known: Iterable[str], context: BindContext
 ) -> None:
     """SHED ATTRIBUTES, RECOVER and CRITICALITY of a query: of a stream that comes from an edge, of which something is shed."""
     streams = {decl.name: decl for decl in edge_streams(root)}
     shedding = [d for d in streams.values() if sheds(d.policies) is not None or sheds(policies) is not None]
     read = next((n.source.name for n in _scans(root)), "the stream")
     for policy in policies:
+        if _is_of_edges(policy) and streams:
+            _check_declared(policy, tuple(streams.values()), known, context)
         if _is_of_edges(policy) and not streams:
             _needs_edge(read, policy, context)
+        elif sheds((policy,)) is not None and any(sifts(d.policies) for d in streams.values()):
+            context.error(
+                "SQ0602", "the edge of the stream sheds rows, by SHED SIFTER, and so no columns", policy.span, help="remove one of them"
+            )
         elif sheds((policy,)) is not None and isinstance(policy, ast.Shed):
             check_capacity(policy, context)
         elif recoveries((policy,)) and not shedding:

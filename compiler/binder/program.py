@@ -135,7 +135,7 @@ def _bind_one(node: ast.CreateQuery, name: str, env: Environment) -> lg.LogicalQ
     if node.policies:
         streams = _streams_of(root, catalog)
         if fine:
-            check_edge_query(node.policies, root, context)
+            check_edge_query(node.policies, root, [f.name for s in streams for f in s.fields], context)
         utilities = check_policy_columns(node.policies, streams, context, catalog.functions)
         check_windows(node.policies, root, context)
         utilities += check_join(node.policies, root, context, catalog.functions)

@@ -72,7 +72,7 @@ class EdgeStream:
     ``columns``: name and Arrow type, as declared. ``kept``: those that are never shed, each with the reason. ``unread``:
     those that no query reads: they are never sent. ``synopsis``: those whose shed values are stored there and asked for,
     with the error they may have, in percent, None where the edge finds it (ERROR AUTO) below what ``criticality`` allows.
-    ``nearest``: those whose shed values are taken from the nearest row. ``cycle``: the columns by which rows come again;
+    ``nearest``: those whose shed values are taken from the nearest row. ``bounded``: those whose bounds queries read. ``cycle``: the columns by which rows come again;
     ``finds_cycle``: they are to be found. ``capacity_kbps``: of its own wire, or that of ``channel``; neither where all may
     be sent. ``sifts``: where rows are shed and not columns: the sifter as each query that reads the stream asks for it.
     """
@@ -83,6 +83,7 @@ class EdgeStream:
     unread: tuple[str, ...] = ()
     synopsis: tuple[tuple[str, float | None], ...] = ()
     nearest: tuple[str, ...] = ()
+    bounded: tuple[str, ...] = ()
     criticality: str | None = None
     cycle: tuple[str, ...] = ()
     finds_cycle: bool = False
@@ -95,5 +96,6 @@ class EdgeStream:
 
     @property
     def sheds(self) -> bool:
-        """Whether there is a capacity that columns may have to go for."""
-        return self.capacity_kbps is not None or self.channel is not None
+        """Whether rows, or columns that a query reads, may go."""
+        stays = {*dict(self.kept), *self.unread}
+        return bool(self.sifts) or any(name not in stays for name, _ in self.columns)

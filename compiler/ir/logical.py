@@ -92,6 +92,7 @@ class SourceDecl:
     """A stream or table as the program declares it. ``fields`` are its physical columns.
 
     ``unlisted``: those that nobody declared, and ``*`` leaves out: what an edge says of the rows that it sends.
+    ``stamped_by``: those that the event time is made of.
     """
 
     name: str
@@ -104,6 +105,7 @@ class SourceDecl:
     primary_key: tuple[str, ...] = ()
     policies: tuple[Policy, ...] = ()
     unlisted: tuple[str, ...] = ()
+    stamped_by: tuple[str, ...] = ()
     channel: Channel | None = None
     origin: Span = field(default=NO_SPAN, compare=False, repr=False)
 

@@ -48,6 +48,7 @@ def link_plan(edge: EdgeStream) -> EdgePlan:
         bucket_bytes=int(options.get("bucket", 0)), unit="BYTES",
         ranking=Ranking(
             dispersion=cast(Dispersion, str(options["ranking"]).upper()), scope=cast(Scope, str(options["scope"]).upper()),
+            text="ENTROPY" if options["texts"] == "shed" else "PROTECT",
         ),
         errors=told, error_auto=len(told) < len(edge.synopsis), error_cap_pct=_cap(edge),
         retain_s=RETAIN_S if edge.retain_ms is None else edge.retain_ms / 1000,

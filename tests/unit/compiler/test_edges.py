@@ -20,7 +20,9 @@ CREATE STREAM weather (
 WITH (connector = 'edge', folder = 'inbox'{options});
 """
 SHARED = STREAM.format(clauses="SHED ATTRIBUTES", options=", channel = 'uplink'")
-OWN = STREAM.format(clauses="SHED ATTRIBUTES TO CAPACITY 60 KBPS", options="").replace("CREATE CHANNEL uplink CAPACITY 60 KBPS SPLIT WEIGHTED;", "")
+OWN = STREAM.format(clauses="SHED ATTRIBUTES TO CAPACITY 60 KBPS", options=", texts = 'shed'").replace(
+    "CREATE CHANNEL uplink CAPACITY 60 KBPS SPLIT WEIGHTED;", ""
+)
 
 
 def compiled(queries: str, stream: str = OWN) -> CompileResult:
@@ -48,7 +50,14 @@ def codes(queries: str, stream: str = OWN) -> list[str]:
         ("SELECT location, AVG(humidity) AS h FROM weather [TUMBLE 1 HOUR] GROUP BY location HAVING MAX(wind) > 3;",
          {"location", "wind"}),
         ("SELECT COUNT(*) FILTER (WHERE barometer < 29) AS lows, AVG(wind) AS w FROM weather [TUMBLE 1 HOUR];", {"barometer"}),
-        ("SELECT humidity * 2 AS h, CASE WHEN wind > 3 THEN 1 ELSE 0 END AS windy FROM weather;", set()),
+        ("SELECT humidity * 2 AS h, wind > 3 AS windy, CASE WHEN ts IS NULL THEN wind ELSE barometer END AS b FROM weather;", set()),
+        ("SELECT humidity * 2 AS h, CASE WHEN wind > 3 THEN 1 ELSE 0 END AS windy FROM weather;", {"wind"}),
+        ("SELECT SUM(CASE WHEN wind > 3 THEN humidity END) AS h FROM weather [TUMBLE 1 HOUR];", {"wind"}),
+        ("SELECT COALESCE(humidity, 0) AS h, wind IS NULL AS calm FROM weather;", {"humidity", "wind"}),
+        ("SELECT MAX_BY(humidity, wind) AS h FROM weather [TUMBLE 1 HOUR];", {"wind"}),
+        ("ISTREAM(SELECT MAX(humidity) AS h FROM weather [RANGE 10 SECONDS]);", {"humidity"}),
+        ("SELECT WINDOW_END AS e, MAX(humidity) AS h FROM weather [RANGE 10 SECONDS SLIDE 1 SECOND];", set()),
+        ("SELECT humidity FROM weather WHERE humidity_lo > 3;", {"humidity"}),
         ("SELECT DISTINCT location, wind FROM weather [TUMBLE 1 HOUR];", {"location", "wind"}),
         ("SELECT location, humidity FROM weather [PARTITION BY location ROWS 3];", {"location"}),
         ("SELECT location, COUNT(*) AS n FROM weather [SESSION 1 HOUR PARTITION BY location] GROUP BY location;", {"location"}),
@@ -149,6 +158,55 @@ def test_an_edge_without_a_capacity_sheds_nothing() -> None:
     assert edges_of(result.optimized)[0][0].capacity_kbps is None
 
 
+def test_texts_stay_unless_they_may_go() -> None:
+    keeps = OWN.replace(", texts = 'shed'", "")
+    found = edge("SELECT location, humidity FROM weather RECOVER (humidity) FROM SYNOPSIS;", keeps)
+    assert dict(found.kept) == {"location": "text", "storm": "NOT NULL", "ts": "event time"}
+    assert codes("SELECT location FROM weather RECOVER (location) FROM SYNOPSIS;", keeps) == ["SQ0902", "SQ0902"]
+
+
+def test_bounds_are_told_of_columns_whose_bounds_are_read() -> None:
+    found = edge("SELECT humidity_lo, wind FROM weather WHERE barometer_hi < 30;")
+    assert found.bounded == ("humidity", "barometer")
+    assert dict(found.kept)["barometer"] == "`query` tests, groups or joins by it"
+
+
+def test_an_event_time_is_kept_with_all_that_it_is_made_of() -> None:
+    stream = """
+    CREATE STREAM weather (day STRING, hour INT, humidity DOUBLE, t AS TO_TIMESTAMP(CONCAT(day, CAST(hour AS STRING))), WATERMARK FOR t)
+    SHED ATTRIBUTES TO CAPACITY 5 KBPS WITH (connector = 'edge', folder = 'inbox', texts = 'shed');
+    """
+    assert dict(edge("SELECT t, humidity FROM weather;", stream).kept) == {"day": "event time", "hour": "event time"}
+
+
+def test_a_channel_holds_for_streams_of_which_nothing_is_shed() -> None:
+    found = edge("SELECT humidity FROM weather;", SHARED.replace("SHED ATTRIBUTES", ""))
+    assert found.channel is not None
+    assert not found.sheds
+    assert dict(found.kept) == {"humidity": "nothing is shed", "storm": "NOT NULL", "ts": "event time"}
+
+
+@pytest.mark.parametrize(
+    "clause", ["RECOVER (celsius) FROM SYNOPSIS", "RECOVER (humidity_lo) FROM NEAREST", "RECOVER (humidity) FROM SYNOPSIS CYCLE (celsius)"]
+)
+def test_an_edge_does_not_know_what_a_run_computes(clause: str) -> None:
+    assert codes(f"SELECT humidity FROM weather {clause};") == ["SQ0602"]
+    assert codes("SELECT humidity FROM weather;", OWN.replace("KBPS", f"KBPS {clause}")) == ["SQ0602"]
+    assert codes("SELECT humidity FROM weather SHED ATTRIBUTES KEEP (shed_columns);") == ["SQ0602"]
+
+
+def test_names_that_an_edge_cannot_send() -> None:
+    for name in ('"my stream"', '"../x"', '"1x"', "a" * 120):
+        assert codes(f"SELECT humidity FROM {name};", OWN.replace("STREAM weather", f"STREAM {name}")) == ["SQ0602"]
+    assert codes("SELECT humidity FROM weather;", OWN.replace("barometer DOUBLE", f"{'b' * 201} DOUBLE")) == ["SQ0602"]
+
+
+def test_a_channel_has_room_for_all_of_its_streams() -> None:
+    two = SHARED.replace("60 KBPS", "1.5 KBPS") + SHARED.split(";", 1)[1].replace("STREAM weather", "STREAM other")
+    assert codes("SELECT humidity FROM weather;", two) == ["SQ0902"]
+    assert codes("SELECT humidity FROM weather; SELECT humidity FROM other;", two) == ["SQ0603"]
+
+
 def test_where_all_that_is_read_is_kept_that_is_said() -> None:
     assert codes("SELECT storm, ts FROM weather;") == ["SQ0902"]
     whole = OWN.replace("SHED ATTRIBUTES", "SHED ATTRIBUTES KEEP (location, temperature, humidity, barometer, wind)")
@@ -182,6 +240,7 @@ def test_an_edge_may_sift_rows_by_what_queries_want_of_them() -> None:
 
 def test_what_a_sifting_edge_cannot() -> None:
     assert codes("SELECT wind FROM weather RECOVER (wind) FROM SYNOPSIS;", SIFTED) == ["SQ0602"]
+    assert codes("SELECT wind FROM weather SHED ATTRIBUTES;", SIFTED) == ["SQ0602"]
     assert codes("SELECT wind FROM weather QOS WEIGHT 2;") == ["SQ0601"]
     assert codes("SELECT wind FROM weather;", SIFTED.replace("TO CAPACITY 60 KBPS", "BY 20 PERCENT")) == ["SQ0602"]
     assert codes("SELECT wind FROM weather;", SIFTED.replace("TO CAPACITY 60 KBPS", "")) == ["SQ0602"]
