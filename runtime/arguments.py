@@ -130,7 +130,10 @@ def _add_edge(edge: argparse.ArgumentParser) -> None:
     edge.add_argument("--to", metavar="URL", help="http://host:port of the run, or the folder that it reads; else what the program says")
     edge.add_argument("--store", type=file_to_write, metavar="PATH", help="the file of the synopsis and of what is on its way; NAME.edge")
     edge.add_argument("--token-file", type=Path, metavar="PATH", help="holds the token that the run knows too")
-    edge.add_argument("--once", action="store_true", help="send what is there now, then stop")
+    edge.add_argument("--once", action="store_true", help="send what is there now, however long that takes, then stop")
+    edge.add_argument(
+        "--stay", type=duration, default=0.0, metavar="TIME", help="after the end of a pipe, or with --once: go on to answer for 30s, 5m"
+    )
     edge.add_argument("-q", "--quiet", action="store_true", help="say only what goes wrong")
 
 

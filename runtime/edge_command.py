@@ -50,10 +50,12 @@ def edge(args: Arguments) -> int:
             progress = _Progress(plan.stream, args.quiet)
             # What comes through a pipe ends with it; a file may grow, and a folder have more of them.
             to_the_end = args.once or asked.read == "-"
-            site = Site(plan, _source(asked, args.once), store, _transport(asked), time.time, time.monotonic, progress.say)
+            # What is there once and for all is in no hurry.
+            patient = args.once and asked.read != "-"
+            site = Site(plan, _source(asked, args.once), store, _transport(asked), time.time, time.monotonic, progress.say, patient=patient)
             progress.begin(f"reads {asked.read}, sends to {asked.to}; its synopsis and what is on its way are in {path}")
             site.start()
-            _work(site, progress, to_the_end)
+            _work(site, progress, to_the_end, args.stay)
     except (BadPlan, BadStore, Refused) as error:
         print_error(f"streamq: {error}")
         return RUN_FAILED
@@ -132,6 +134,8 @@ def _transport(asked: _Asked) -> Transport:
     from streamq.runtime.edge.at_source.http_sender import HttpSender
 
     if not asked.to.startswith(("http://", "https://")):
+        if "://" in asked.to:
+            raise UsageError(f"messages go to http://host:port, or into a folder, and not to {asked.to}")
         return FolderSender(Path(asked.to), asked.plan)
     try:
         return HttpSender(asked.to, asked.plan.token)
@@ -139,15 +143,18 @@ def _transport(asked: _Asked) -> Transport:
         raise UsageError(f"{error}; give --to, and --token-file") from error
 
 
-def _work(site: Site, progress: _Progress, to_the_end: bool) -> None:
-    """Turn after turn, until a signal, or the end."""
+def _work(site: Site, progress: _Progress, to_the_end: bool, stay_s: float) -> None:
+    """Turn after turn, until a signal, or the end, and then for ``stay_s`` more, in which it answers."""
     stop = threading.Event()
     before = {sig: signal.signal(sig, lambda *_: stop.set()) for sig in (signal.SIGINT, signal.SIGTERM)}
     try:
+        ended = None
         while not stop.is_set():
             wait = site.turn(last=to_the_end)
             if site.done and to_the_end:
-                break
+                ended = time.monotonic() if ended is None else ended
+                if time.monotonic() - ended >= stay_s:
+                    break
             progress.tick(site)
             if wait:
                 stop.wait(min(wait, IDLE_S))
@@ -201,6 +208,7 @@ class _Progress:
 def _counts(site: Site) -> str:
     counts = site.counts
     text = f"{counts.rows:,} rows"
+    text += f", {counts.dropped:,} of them shed" if counts.dropped else ""
     text += f", {counts.malformed:,} malformed" if counts.malformed else ""
     text += f", {counts.answers:,} answers" if counts.answers else ""
     waiting = site.store.waiting_bytes()
@@ -208,6 +216,8 @@ def _counts(site: Site) -> str:
 
 
 def _shed(site: Site) -> str:
+    if site.plan.sift is not None:
+        return f"{site.counts.rows - site.counts.dropped:,} sent"
     state = site.progress.shedding
     shed = () if state is None else state.plan.attrs
     return f"shed: {', '.join(shed)}" if shed else "nothing shed"

@@ -40,6 +40,10 @@ class BadMessage(ValueError):
     """A message that is not what it should be: says in a sentence what is wrong, and nothing of what is in it."""
 
 
+class OtherColumns(BadMessage):
+    """A message of a stream of this name that had other columns when it was made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """A message with its ``head`` and ``body`` as bytes. ``revision``: of the plan that its sender knows."""

@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from streamq.dsl.records import dataclass
 from streamq.runtime.edge.columns import fingerprint
-from streamq.runtime.edge.frames import BadMessage, Frame, Kind, batch_of, body_of
+from streamq.runtime.edge.frames import BadMessage, Frame, Kind, OtherColumns, batch_of, body_of
 from streamq.runtime.edge.pieces import WIDTHS
 from streamq.stdlib.attributes.shed_plan import ShedPlan, shed_by
 from streamq.stdlib.recovery.columns import Ints
 
-CYCLE, KNOWN = "cycle_no", "known"
+CYCLE, KNOWN = "__cycle_no", "__known"
 MOST_ASKED = 1 << 16
 """Values that are asked for at once."""
 
@@ -130,7 +130,7 @@ def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
     stream, rest = _name(frame.head, _ROWS.size)
     origin, seq, told, plan_id, since, base, width, offered, dropped = _ROWS.unpack_from(frame.head)
     if told != fingerprint(schema):
-        raise BadMessage("the message is of a stream with other columns")
+        raise OtherColumns("the message is of a stream with other columns")
     if seq < 1 or since < 1 or width not in WIDTHS or not 1 <= base <= _MOST_CYCLE or dropped > _MOST_CYCLE:
         raise BadMessage("the message has a number that cannot be")
     size = _mask_bytes(schema)

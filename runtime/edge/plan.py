@@ -130,8 +130,6 @@ class EdgePlan:
                 raise BadPlan(f"{place} names {', '.join(unknown)}, which the stream does not have")
         if both := sorted(self.unread & self.kept):
             raise BadPlan(f"{', '.join(both)} cannot be unread: it is protected, or of the cycle key")
-        if set(self.columns) <= self.kept and self.sift is None:
-            raise BadPlan("all columns are protected: nothing could be shed")
 
     def _check_numbers(self) -> None:
         cycle = self.cycle

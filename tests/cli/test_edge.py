@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ from streamq.runtime import cli
 from streamq.runtime.edge.at_run.central import Central
 from streamq.runtime.edge.at_run.compiled import edge_plan
 from streamq.runtime.edge.at_run.server import Server
+from streamq.runtime.edge.at_source.site import Site
 from streamq.runtime.edge.messages import Rows
 from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.edge.plan_file import read_plan
@@ -139,6 +142,7 @@ WRONG = {
     "no stream": (["edge", "p.cql", "--stream", "wether"], 2, "no stream `wether` comes from an edge and is read; weather does"),
     "no source": (["edge", "p.cql", "--from", "nothing.jsonl"], 2, "'nothing.jsonl' is not there"),
     "no address": (["edge", "p.cql", "--to", "http://nobody"], 2, "token"),
+    "no way": (["edge", "p.cql", "--to", "ftp://there"], 2, "http://host:port, or into a folder, and not to ftp://there"),
     "no plan": (["edge", "none.json", "--from", "-", "--to", "x"], 3, "none.json cannot be read"),
     "no place": (["edge", "plan.json"], 2, "give --from and --to"),
     "no text": (["edge", "p.cql", "--token-file", "none"], 3, "none: no such file"),
@@ -184,3 +188,48 @@ def test_an_edge_starts_without_spark(program: Path) -> None:
     code = "import sys; from streamq.runtime import cli; cli.main(['edge', 'p.cql', '--once', '-q']); print('pyspark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=program.parent, text=True, capture_output=True, timeout=60, check=True)
     assert done.stdout == "False\n"
+
+
+def test_what_is_there_once_and_for_all_is_in_no_hurry(program: Path) -> None:
+    """Nothing is shed with ``--once``, whatever the wire takes."""
+    program.write_text(PROGRAM.replace("400 KBPS", "60 KBPS"))
+    assert cli.main(["edge", "p.cql", "--once", "-q"]) == 0
+    messages = came(program.parent / "inbox", plan_of(program))
+    assert rows_of(messages, "humidity") == [50 + i / 10 for i in range(ROWS)]
+
+
+def test_an_edge_stays_to_answer(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time after the end is counted from when all was sent."""
+    times: list[float] = []
+    monkeypatch.setattr("streamq.runtime.edge.at_source.site.Site.turn", _watched(times))
+    assert cli.main(["edge", "p.cql", "--once", "-q", "--stay", "500ms"]) == 0
+    assert times[-1] - times[0] >= 0.3
+
+
+def _watched(times: list[float]) -> Callable[..., float]:
+    turn = Site.turn
+
+    def watched(site: Site, last: bool = False) -> float:
+        times.append(time.monotonic())
+        return turn(site, last)
+
+    return watched
+
+
+def test_rows_that_are_sifted_are_told(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(PROGRAM.split("SHED")[0] + "SHED SIFTER ON (barometer) TO CAPACITY 8 KBPS\n" + "WITH" + PROGRAM.split("WITH", 1)[1])
+    done = subprocess.run(
+        [sys.executable, "-m", "streamq", "edge", "p.cql", "--from", "-"], cwd=program.parent, input=lines() * 30, text=True,
+        capture_output=True, timeout=60, check=False,
+    )
+    assert done.returncode == 0
+    assert "of them shed" in done.stderr
+    assert "nothing shed" not in done.stderr
+
+
+def test_columns_that_a_csv_file_does_not_have_are_told(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(PROGRAM.replace("read =", "format = 'csv', read ="))
+    (program.parent / "station.jsonl").write_text("location,humidity,ts\na,1,2024-01-01 00:00:00\nb,2,2024-01-01 00:00:00\n")
+    assert cli.main(["edge", "p.cql", "--once", "-q"]) == 0
+    assert "the first line names no column barometer: all of it is NULL" in capsys.readouterr().err
+    assert rows_of(came(program.parent / "inbox", plan_of(program)), "humidity") == [1.0, 2.0]

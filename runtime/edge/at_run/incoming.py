@@ -16,13 +16,14 @@ class Incoming:
     """A stream as the central run takes it.
 
     ``synopsis``: columns whose shed values are asked for; ``nearest``: those whose shed values are taken from the nearest row.
-    ``wait_s``: how long rows wait for answers. ``channel``: which one its edge shares with others, and by which ``weight``.
+    ``bounded``: columns whose bounds are told where they have numbers, None for those that may be recovered. ``wait_s``: how long rows wait for answers. ``channel``: which one its edge shares with others, and by which ``weight``.
     Raises ``ValueError`` for what cannot be.
     """
 
     plan: EdgePlan
     synopsis: frozenset[str] = frozenset()
     nearest: frozenset[str] = frozenset()
+    bounded: frozenset[str] | None = None
     wait_s: float = 10.0
     channel: str = ""
     weight: float = 1.0
@@ -41,9 +42,9 @@ class Incoming:
 
     @property
     def bounds(self) -> dict[str, tuple[str, str]]:
-        """The columns of the bounds of each column that may be recovered and has numbers, in the order of the stream."""
-        recovered = self.synopsis | self.nearest
-        return {f.name: (f"{f.name}_lo", f"{f.name}_hi") for f in self.plan.schema if f.name in recovered and numeric(f.type)}
+        """The columns of the bounds of each column that has some, in the order of the stream."""
+        bounded = self.synopsis | self.nearest if self.bounded is None else self.bounded
+        return {f.name: (f"{f.name}_lo", f"{f.name}_hi") for f in self.plan.schema if f.name in bounded and numeric(f.type)}
 
     @property
     def schema(self) -> pa.Schema:

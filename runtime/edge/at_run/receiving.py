@@ -40,7 +40,8 @@ def receive(
         if start or reception.listens:
             reception.start()
     except (OSError, ValueError) as error:
-        said = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+        named = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+        said = named + (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
         raise Abort(no_reception(said, edges[0].origin)) from error
     return reception
 
@@ -93,6 +94,7 @@ def _incoming(edge: EdgeStream) -> Incoming:
     options = dict(edge.options)
     return Incoming(
         plan=link_plan(edge), synopsis=frozenset(name for name, _ in edge.synopsis), nearest=frozenset(edge.nearest),
+        bounded=frozenset(edge.bounded),
         wait_s=int(options["wait"]) / 1000, channel="" if edge.channel is None else edge.channel.name,
         weight=float(options["weight"]),
     )

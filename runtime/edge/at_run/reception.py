@@ -13,11 +13,13 @@ from streamq.dsl.records import replace
 from streamq.runtime.edge.at_run.central import Central, Contact
 from streamq.runtime.edge.at_run.channel import ChannelRule
 from streamq.runtime.edge.at_run.folder_desk import Contacts, found_plan, leave_plan
+from streamq.runtime.edge.at_run.inbox import Inbox
 from streamq.runtime.edge.at_run.incoming import Incoming, Landed
 from streamq.runtime.edge.at_run.landing import KEEP_S, Landing
 from streamq.runtime.edge.at_run.opening import checked, first_plans, member, of_channel, shared
 from streamq.runtime.edge.at_run.server import Server
 from streamq.runtime.edge.at_run.sharing import Sharing
+from streamq.runtime.edge.frames import BadMessage, OtherColumns
 from streamq.runtime.edge.plan import EdgePlan
 
 IDLE_S = 0.1
@@ -56,6 +58,8 @@ class Reception:
             self.central = Central.of(folder, plans, clock)
             for name, plan in plans.items():
                 leave_plan(folder / name, plan)
+            for name, desk in self.central.desks.items():
+                _check_waiting(name, desk.inbox)
             self._contacts = {name: Contacts(folder / name, clock) for name in plans}
             self._landings = {one.plan.stream: self._landing(one, keep_s) for one in streams}
             self._sharings = tuple(
@@ -168,6 +172,20 @@ class Reception:
     def _give(self, plan: EdgePlan) -> None:
         leave_plan(self._folder / plan.stream, plan)
         self.central.change(plan)
+
+
+def _check_waiting(stream: str, inbox: Inbox) -> None:
+    """ValueError where messages wait that were made for other columns: they would all be put aside. OSError."""
+    for origin, numbers in inbox.numbers().items():
+        try:
+            inbox.read(origin, numbers[0])
+        except OtherColumns:
+            raise ValueError(
+                f"{len(numbers):,} messages of `{stream}` wait that were made when it had other columns: "
+                "run the program with those columns once more, or take the messages away"
+            ) from None
+        except BadMessage:
+            continue
 
 
 def _locked(folder: Path) -> IO[bytes]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from streamq.dsl.records import dataclass, replace
 from streamq.runtime.edge.answers import MOST_PARTS, Answer, encoded_answers, encoded_part, room_for
-from streamq.runtime.edge.frames import BadMessage
+from streamq.runtime.edge.frames import MOST_MESSAGE, BadMessage
 from streamq.runtime.edge.messages import Request, Rows, encoded_rows
 
 FULL = 0.95
@@ -49,7 +49,10 @@ class Overhead:
 
 
 def packed(message: Rows, schema: pa.Schema, revision: int, most: int) -> tuple[tuple[bytes, ...], int]:
-    """Messages of at most ``most`` bytes with consecutive numbers, and how many rows are too wide for one, which are left out."""
+    """Messages of at most ``most`` bytes with consecutive numbers, and how many rows are too wide for any, which are left out.
+
+    A row that alone is wider than ``most`` has a message of its own, which may be as large as a message can be.
+    """
     whole = _encoded(message, schema, revision, most)
     if whole is not None:
         return (whole,), 0
@@ -60,7 +63,8 @@ def packed(message: Rows, schema: pa.Schema, revision: int, most: int) -> tuple[
     lost = 0
     for first in range(0, rows, each):
         if rows == 1:
-            return (), 1
+            alone = _encoded(message, schema, revision, MOST_MESSAGE)
+            return ((), 1) if alone is None else ((alone,), 0)
         part = replace(
             message, seq=message.seq + len(found), dropped=0 if found else message.dropped, rows=message.rows.slice(first, each),
             cycle_no=message.cycle_no[first : first + each],

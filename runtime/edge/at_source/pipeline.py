@@ -85,7 +85,7 @@ class Step:
 class Pipeline:
     """``plan``: what is asked; ``origin``: of the store; ``offered``: how fast rows come; ``extra``: bytes that the transport
     adds to each message; ``answers_kbps``: what answers take of the capacity, which is not there for rows, by attribute, as
-    ``Taken`` has it.
+    ``Taken`` has it. ``patient``: rows may wait for the wire as long as they have to, and so nothing is shed that somebody reads.
     """
 
     plan: EdgePlan
@@ -93,6 +93,7 @@ class Pipeline:
     offered: Offered
     extra: int = 0
     answers_kbps: Mapping[str, float] = field(default_factory=dict)
+    patient: bool = False
     _overhead: Overhead | None = None
     _recent: pa.RecordBatch | None = None
 
@@ -194,7 +195,7 @@ class Pipeline:
     ) -> tuple[Bools, Sifting, float]:
         """Which rows stay, the state after them, and the bytes that there is room for. ``sent``: what would be sent of all."""
         room = room_for(float(self._for_rows(Fraction(sum(self.answers_kbps.values())))), rows.num_rows, self.offered.at(now_s).rows_per_s)
-        keep = share_kept(sent, state.above, room, self.plan.bucket, self.extra)
+        keep = 1.0 if self.patient else share_kept(sent, state.above, room, self.plan.bucket, self.extra)
         return *sifted(rule, state, rows, keep), room
 
     def _decided(self, progress: Progress, rows: pa.RecordBatch, codes: Ints, now_s: float) -> tuple[Decision, State]:
@@ -212,7 +213,7 @@ class Pipeline:
         rest = Fraction(overhead.per_row * self.offered.rows_per_s * 8 / 1000)
         window = Window(_arrays(first), progress.windows + 1, self.offered.kbps, ranked_by, keys)
         ranking = self._ranking(cycle.key)
-        if self.plan.sift is not None or ranking.protect >= set(self.plan.read):
+        if self.patient or self.plan.sift is not None or ranking.protect >= set(self.plan.read):
             return nothing_shed(window, progress.shedding, self.plan.reevaluation, now_s)
 
         def decision(state: State | None, answered: tuple[str, ...]) -> tuple[Decision, State]:

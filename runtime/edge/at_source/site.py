@@ -17,12 +17,13 @@ from streamq.runtime.edge.at_source.backoff import Backoff
 from streamq.runtime.edge.at_source.bucket import Bucket
 from streamq.runtime.edge.at_source.offered import Offered
 from streamq.runtime.edge.at_source.packing import packed_answers, parts
-from streamq.runtime.edge.at_source.parsing import parsed
-from streamq.runtime.edge.at_source.pipeline import Pipeline, looked_at_again
+from streamq.runtime.edge.at_source.parsing import parsed, shown
+from streamq.runtime.edge.at_source.pipeline import Pipeline, Step, looked_at_again
 from streamq.runtime.edge.at_source.progress import Progress
 from streamq.runtime.edge.at_source.source import Source
 from streamq.runtime.edge.at_source.store import Store
 from streamq.runtime.edge.at_source.taken import MESSAGES, Taken
+from streamq.runtime.edge.columns import MOST_TEXT
 from streamq.runtime.edge.frames import BadMessage, Kind, framed
 from streamq.runtime.edge.messages import Poll, decoded_request, encoded_poll
 from streamq.runtime.edge.plan import BadPlan, EdgePlan
@@ -71,7 +72,7 @@ class Waiting:
 class Site:
     """The edge of one stream. ``clock``: the time of day in seconds, ``steady``: one that is never put back.
 
-    ``told``: what its user should know, each time that it happens. ``_ahead``: by how many bytes rows are ahead of answers.
+    ``told``: what its user should know, each time that it happens. ``patient``: rows may wait as long as they have to. ``_ahead``: by how many bytes rows are ahead of answers.
     """
 
     plan: EdgePlan
@@ -82,6 +83,7 @@ class Site:
     steady: Callable[[], float]
     told: Callable[[str], None] = lambda _: None
     chance: Callable[[], float] = random.random
+    patient: bool = False
     counts: Counts = field(default_factory=Counts)
     ended: bool = False
     _progress: Progress = field(default_factory=Progress)
@@ -94,20 +96,34 @@ class Site:
     _spoke_s: float = 0.0
     _heard_s: float = -math.inf
     _blocked_s: float | None = None
+    _once_told: set[str] = field(default_factory=set)
 
     def start(self) -> None:
         """Goes on where the store says. BadStore, BadPlan, OSError."""
         self.plan = self.store.plan(self.plan)
-        self._progress = self.store.progress()
+        self._progress = self._of_this_cycle(self.store.progress())
         self.source.seek(self._progress.position)
         now, sifting = self.clock(), self._progress.sifting
         offered = Offered(now)
         if sifting is not None and self.plan.sift is not None:
             self._progress = replace(self._progress, sifting=sifting.fits(self.plan.sift))
             offered = offered if sifting.offered is None else sifting.offered.resumed(now)
-        self._pipeline = Pipeline(self.plan, self.store.origin, offered, self.transport.extra)
+        self._pipeline = Pipeline(self.plan, self.store.origin, offered, self.transport.extra, patient=self.patient)
         self._bucket = Bucket(self.plan.capacity_kbps, self.plan.bucket, self.steady())
         self._spoke_s = self.steady()
+
+    def _of_this_cycle(self, progress: Progress) -> Progress:
+        """As it is, or from the next row on, where the plan asks for another cycle than the rows before had. BadPlan."""
+        rule, cycle = self.plan.cycle, progress.cycle
+        if cycle is None or rule.auto or (set(cycle.key) == set(rule.key) and rule.length in (0, cycle.length)):
+            return progress
+        if self.store.waiting() is not None:
+            raise BadPlan(
+                f"rows wait that go by another cycle, of {', '.join(cycle.key) or 'no key'}: let an edge with the program before send "
+                "them, and start this one then"
+            )
+        self.told("the cycle is another one now: what was retained by the old one is forgotten")
+        return self.store.begin_anew(progress)
 
     @property
     def progress(self) -> Progress:
@@ -143,6 +159,10 @@ class Site:
         block = self.source.read()
         found = parsed(block.lines, self.plan, block.header)
         self.counts.malformed += found.malformed + block.too_long
+        if found.wrong:
+            self._tell_once("malformed", f"a line is no row of the stream, and is counted as malformed: {shown(found.wrong)}")
+        if block.header is not None and (absent := [name for name in self.plan.read if name not in block.header]):
+            self._tell_once("header", f"the first line names no column {', '.join(absent)}: all of it is NULL")
         waits = self._progress.waits
         if not found.rows.num_rows and not waits:
             self.ended = block.ended
@@ -155,6 +175,7 @@ class Site:
         self._pipeline.answers_kbps = self._taken.kbps_at(self.steady())
         step = self._pipeline.after(self._progress, found.rows, block.position, now, everything)
         self.counts.malformed += step.unkept + step.too_wide
+        self._tell_of_rows(step)
         if step.decision is not None or step.plan is not None:
             self.store.commit(step, round((now - self.plan.retain_s) * 1000), self.plan.synopsis_bytes)
             self.counts.rows += step.rows
@@ -166,6 +187,22 @@ class Site:
         self._progress = step.progress
         self.ended = block.ended
         return bool(block.lines)
+
+    def _tell_of_rows(self, step: Step) -> None:
+        """Why rows are left out, or go in bursts, the first time."""
+        if step.unkept:
+            self._tell_once("unkept", "rows are counted as malformed that no synopsis can keep: NULL, NaN or a text of more than "
+                            f"{MOST_TEXT} characters in a column of CYCLE, or the least BIGINT")
+        if step.too_wide:
+            self._tell_once("too wide", "rows are counted as malformed that are wider than any message")
+        if any(len(message) + self.transport.extra > self.plan.bucket for message in step.messages):
+            self._tell_once("wide", f"a row is wider than the bucket of {self.plan.bucket} bytes, and goes in one burst: "
+                            "a larger `bucket` says that it may")
+
+    def _tell_once(self, what: str, text: str) -> None:
+        if what not in self._once_told:
+            self._once_told.add(what)
+            self.told(text)
 
     def _send(self) -> float:
         """Sends messages and answers while they may go. Where both wait, as many bytes go of the ones as of the others."""
@@ -267,7 +304,7 @@ class Site:
             try:
                 self._change(from_json({**reply.plan, "token": self.plan.token}))
             except BadPlan as error:
-                self.told(f"a plan that was sent is not used: {error}")
+                self.told(f"a plan that was sent is not used, start the edge again with the program that it is of: {error}")
         for request in reply.requests:
             try:
                 self._ask(request)

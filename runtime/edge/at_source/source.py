@@ -74,7 +74,8 @@ class Files:
     nothing is added to one any more.
 
     ``header``: whether they are CSV whose first line names the columns. ``follow``: a line at the end that has no line
-    break may go on; else it is one. A file that is shorter than what was read of it is a new one, and read from its start.
+    break may go on; else it is one. A file that is shorter than what was read of it, or that took the place of the one that was
+    read, is a new one, and read from its start.
     """
 
     path: Path
@@ -101,7 +102,7 @@ class Files:
             return self._block(lines, too_long, False)
         later = self._next()
         if later is None and self.follow:
-            return self._again() if self._is_shorter() else self._block(b"", 0, True)
+            return self._again() if self._is_new() else self._block(b"", 0, True)
         last = self._cutter.ended()
         block = self._block(last, 0, later is None)
         if later is not None:
@@ -152,10 +153,16 @@ class Files:
         names = (e.name for e in os.scandir(self.path) if e.is_file() and e.name[0] not in "._")
         return min((name for name in names if name > self._position.file), default=None)
 
-    def _is_shorter(self) -> bool:
-        """Whether what was read is not there any more."""
+    def _is_new(self) -> bool:
+        """Whether the file of that name is another one than was read."""
         assert self._file is not None
-        return os.fstat(self._file.fileno()).st_size < self._file.tell()
+        mine = os.fstat(self._file.fileno())
+        try:
+            there = os.stat(self.path / self._position.file if self.path.is_dir() else self.path)
+        except OSError:
+            # It was moved away, and another one may come.
+            return False
+        return mine.st_size < self._file.tell() or (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino)
 
     def _again(self) -> Block:
         """From the start."""

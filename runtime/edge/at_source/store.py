@@ -89,7 +89,10 @@ class Store:
             self._put("stream", of)
             self._put("origin", secrets.token_bytes(ORIGIN_BYTES))
         elif known != of:
-            raise BadStore("the store is of another stream, or of one with other columns")
+            raise BadStore(
+                "the store is of another stream, or of one with other columns: give another file with --store, "
+                "and mind that its source is then read from the beginning"
+            )
         self._database.execute("COMMIT")
 
     @property
@@ -106,6 +109,9 @@ class Store:
         if kept is None:
             return given
         sent = parsed(kept)
+        if sent.cycle != given.cycle:
+            # The program was changed since, as an edge alone cannot change it.
+            return given
         return given.with_errors_of(sent) if sent.revision <= given.revision else sent.succeeds(given)
 
     def keep_plan(self, plan: EdgePlan) -> None:
@@ -137,6 +143,22 @@ class Store:
         except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
             raise BadStore("what the store says of its progress cannot be read") from error
         return replace(made, retained=retained, keys=keys, carried=carried)
+
+    def begin_anew(self, progress: Progress) -> Progress:
+        """Forgets the cycle, and with it all that is told by its key; goes on with what was read. BadStore as ``commit``."""
+        anew = Progress(
+            progress.position, windows=progress.windows, seq=progress.seq, carried=progress.carried, since_s=progress.since_s,
+            untold=progress.untold,
+        )
+        try:
+            with self._transaction():
+                for table in ("segments", "rules", "arrays"):
+                    self._database.execute(f"DELETE FROM {table}")
+                self._put_progress(anew)
+        except sqlite3.Error as error:
+            raise BadStore(f"the store cannot be written: {error}") from None
+        self._arrays = {}
+        return anew
 
     def commit(self, step: Step, horizon: int, most: int) -> None:
         """Writes down all that a step made. ``horizon``: a time in ms, before which values may be forgotten; ``most``: bytes.

@@ -12,7 +12,7 @@ from streamq.runtime.edge.at_run.asking import Asking
 from streamq.runtime.edge.at_run.central import Central, Contact, Full
 from streamq.runtime.edge.at_source.folder_sender import FolderSender
 from streamq.runtime.edge.at_source.packing import packed, parts
-from streamq.runtime.edge.frames import BadMessage, framed
+from streamq.runtime.edge.frames import MOST_MESSAGE, BadMessage, framed
 from streamq.runtime.edge.messages import (
     Poll,
     Request,
@@ -330,10 +330,13 @@ def test_rows_are_cut_into_messages_that_fit() -> None:
     assert sum(map(len, messages)) / len(messages) > 1100
 
 
-def test_a_row_that_is_wider_than_a_bucket_is_counted() -> None:
+def test_a_row_that_is_wider_than_a_bucket_goes_alone() -> None:
     rows = pa.record_batch({"k": ["b" * 5000, "a", "c"], "y": [1.0, 2.0, 3.0]})
     whole = Rows("weather", ORIGIN, 1, ShedPlan(1, 1, ("x",)), ("k",), rows, np.array([1, 1, 1]), dropped=7)
     messages, lost = packed(whole, PLAN.schema, 1, 2000)
-    assert [decoded_rows(framed(m), PLAN.schema).dropped for m in messages] == [7, 0]
-    assert lost == 1
-    assert len(messages) == 2
+    came = [decoded_rows(framed(m), PLAN.schema) for m in messages]
+    assert [m.dropped for m in came] == [7, 0, 0]
+    assert [m.rows.column("y").to_pylist() for m in came] == [[1.0], [2.0], [3.0]]
+    assert lost == 0
+    wide = pa.record_batch({"k": ["b" * MOST_MESSAGE], "y": [1.0]})
+    assert packed(replace(whole, rows=wide, cycle_no=np.array([1])), PLAN.schema, 1, 2000) == ((), 1)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 from pathlib import Path
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamq.dsl.records import replace
 from streamq.runtime.edge.at_source.lines import Cutter
 from streamq.runtime.edge.at_source.parsing import parsed
 from streamq.runtime.edge.at_source.source import Files, Pipe, Position, position_of
+from streamq.runtime.edge.plan import CycleRule, EdgePlan
 from tests.unit.runtime.edge.support import small_plan
 
 
@@ -194,3 +197,44 @@ def test_all_types() -> None:
     bad = json.dumps(row | {"d": "29 Feb"}).encode() + b"\n" + json.dumps(row | {"i": 70_000}).encode() + b"\n"
     assert parsed(bad, plan).malformed == 2
     assert isinstance(found.rows, pa.RecordBatch)
+
+
+CLOCKED = EdgePlan(
+    stream="s", columns={"n": "int64", "t": "timestamp[us, tz=UTC]"}, cycle=CycleRule(length=2), capacity_kbps=1.0, format="csv"
+)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+@pytest.mark.parametrize(
+    ("text", "micros"),
+    [
+        ("2024-01-01 00:00:01", 1_000_000), ("2024-01-01T00:00:01Z", 1_000_000), ("2024-01-01T02:00:01+02:00", 1_000_000),
+        ("2023-12-31 23:00:01-0100", 1_000_000), ("2024-01-01T00:00:01.123456789Z", 1_123_456), ("2024-01-01 00:00:01.5", 1_500_000),
+        ("2024-01-01", 0),
+    ],
+)
+def test_times_are_those_that_people_write(kind: str, text: str, micros: int) -> None:
+    plan = replace(CLOCKED, format=kind)  # type: ignore[arg-type]
+    line = f"1,{text}\n" if kind == "csv" else json.dumps({"n": 1, "t": text}) + "\n"
+    found = parsed(line.encode(), plan)
+    assert found.malformed == 0
+    first = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+    assert found.rows.column("t").to_pylist() == [first + dt.timedelta(microseconds=micros)]
+
+
+def test_the_first_line_that_is_no_row_is_told() -> None:
+    found = parsed(b"1,2024-01-01\nx,2024-01-01\n2,yesterday\n3,\n", CLOCKED)
+    assert found.rows.column("n").to_pylist() == [1, 3]
+    assert (found.malformed, found.wrong) == (2, b"x,2024-01-01")
+
+
+def test_a_file_that_takes_the_place_of_another_is_read_from_its_start(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_bytes(b"one\ntwo\n")
+    files = Files(path)
+    assert files.read().lines == b"one\ntwo\n"
+    assert files.read().lines == b""
+    path.rename(tmp_path / "log.json.1")
+    assert files.read().lines == b""
+    path.write_bytes(b"three\nfour\nfive\n")
+    assert b"".join(files.read().lines for _ in range(3)) == b"three\nfour\nfive\n"

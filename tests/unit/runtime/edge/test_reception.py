@@ -212,3 +212,31 @@ def test_a_failure_that_nobody_expected_is_told(tmp_path: Path, monkeypatch: pyt
     until(lambda: reception.failed is not None)
     reception.stop()
     assert told == ["no more rows land: ZeroDivisionError('division by zero')"]
+
+
+def test_messages_that_were_made_for_other_columns_are_not_put_aside(tmp_path: Path) -> None:
+    before = plan_of("weather")
+    FolderSender(tmp_path, before).send(rows_of(before, 1))
+    more = plan_of("weather", columns={**before.columns, "z": "double"})
+    with pytest.raises(ValueError, match="1 messages of `weather` wait that were made when it had other columns"):
+        Reception(tmp_path, [Incoming(plan=more)], {})
+    reception = Reception(tmp_path, [Incoming(plan=before)], {})
+    reception.once(0.0)
+    reception.stop()
+    again = Reception(tmp_path, [Incoming(plan=more)], {})
+    again.stop()
+    assert pq.read_table(tmp_path / "weather" / "rows").num_rows == 2
+
+
+def test_bounds_are_told_of_columns_that_are_never_recovered(tmp_path: Path) -> None:
+    one = Incoming(plan=plan_of("weather"), bounded=frozenset({"x", "y"}))
+    sender = FolderSender(tmp_path, one.plan)
+    sender.send(rows_of(one.plan, 1))
+    sender.send(rows_of(one.plan, 2, ("x",)))
+    reception = Reception(tmp_path, [one], {})
+    reception.once(0.0)
+    reception.stop()
+    rows = pq.read_table(tmp_path / "weather" / "rows").to_pylist()
+    assert [(r["x_lo"], r["x_hi"], r["y_lo"], r["y_hi"]) for r in rows] == [
+        (1.0, 1.0, 3.0, 3.0), (2.0, 2.0, 4.0, 4.0), (None, None, 3.0, 3.0), (None, None, 4.0, 4.0)
+    ]

@@ -290,7 +290,9 @@ def test_a_plan_that_cannot_follow_is_told_of(tmp_path: Path) -> None:
     harness.central.desks["weather"].plan = small_plan(revision=9, format="csv")
     harness.run()
     assert harness.site.plan.revision == 1
-    assert harness.told == ["a plan that was sent is not used: a running edge cannot change its format"]
+    assert harness.told == [
+        "a plan that was sent is not used, start the edge again with the program that it is of: a running edge cannot change its format"
+    ]
 
 
 def test_requests_that_are_wrong_are_told_of(tmp_path: Path) -> None:
@@ -501,3 +503,54 @@ def test_another_store_has_other_cycles(tmp_path: Path) -> None:
     harness.site._do(Reply(0, (request,)))
     harness.run(lambda: asking.answer(id_) is not None)
     assert asking.answer(id_).status.tolist() == [Status.NOT_RETAINED] * 2
+
+
+def test_another_cycle_begins_with_the_next_row(tmp_path: Path) -> None:
+    """Nothing is read twice, and what was retained by the old key is not asked for by the new one."""
+    blocks = [(1000.0 + i, line("ab"[i % 2], float(i))) for i in range(20)]
+    harness = Harness(tmp_path, small_plan(**NARROW), blocks[:10])
+    harness.run()
+    harness.plan = small_plan(cycle=CycleRule(length=5), **NARROW)
+    harness.blocks = blocks
+    harness.central = Central.of(tmp_path / "central", {"weather": harness.plan})
+    harness.wire.central = harness.central
+    harness.killed()
+    assert harness.told[-1].startswith("the cycle is another one now")
+    harness.run()
+    messages = list(harness.central.desks["weather"].inbox.pending())
+    assert [k for m in messages for k in m.rows.column("k").to_pylist()] == ["ab"[i % 2] for i in range(20)]
+    assert {m.key for m in messages[:-1]} >= {("k",)}
+    assert messages[-1].key == ()
+    assert messages[-1].cycle_no.tolist()[-1] == 10
+
+
+def test_another_cycle_waits_for_rows_of_the_old_one(tmp_path: Path) -> None:
+    harness = Harness(tmp_path, small_plan(), [(1000.0, line("a", 1.0) + line("b", 2.0))])
+    harness.wire.down = lambda: "before"
+    harness.site.turn(last=True)
+    harness.plan = small_plan(cycle=CycleRule(length=5))
+    with pytest.raises(BadPlan, match="let an edge with the program before send them"):
+        harness.killed()
+
+
+def test_an_edge_that_is_patient_sheds_nothing(tmp_path: Path) -> None:
+    blocks = [(1000.0, b"".join(line("ab"[i % 2], i * 1.7) for i in range(400)))]
+    hurried, patient = Harness(tmp_path / "h", small_plan(**NARROW), blocks), Harness(tmp_path / "p", small_plan(**NARROW), blocks)
+    hurried.run()
+    patient.site.patient = True
+    patient.site.start()
+    patient.run()
+    assert any("x" in row["shed"] for row in hurried.rows())
+    assert [row["x"] for row in patient.rows()] == [i * 1.7 for i in range(400)]
+
+
+def test_why_rows_are_left_out_is_told_once(tmp_path: Path) -> None:
+    blocks = [(1000.0 + i, b"none\n" + line(None, 1.0) + line("a", 1.0) + line("b", 2.0)) for i in range(3)]
+    harness = Harness(tmp_path, small_plan(), blocks)
+    harness.run()
+    assert harness.site.counts.malformed == 6
+    assert [text for text in harness.told if "malformed" in text] == [
+        "a line is no row of the stream, and is counted as malformed: none",
+        "rows are counted as malformed that no synopsis can keep: NULL, NaN or a text of more than 256 characters in a column of "
+        "CYCLE, or the least BIGINT",
+    ]
