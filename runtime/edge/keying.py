@@ -46,13 +46,15 @@ def found_keys(keys: Keys, columns: list[pa.Array]) -> Ints:
     return keys.find([to_column(array).values for array in distinct])[index]
 
 
-def numbered(codes: Ints, last: Ints, keys: int) -> Ints:
-    """The number of each row among those of its key, ``[rows]``, from 1. ``last``: ``[keys so far]``, that of the last one.
+def numbered(codes: Ints, last: Ints, keys: int, base: int = 0) -> Ints:
+    """The number of each row among those of its key, ``[rows]``. ``last``: ``[keys so far]``, that of the last one.
+
+    Those of a new key begin after ``base``.
 
     A row that is missing takes none, and one that comes late, or twice, has its own: whatever a key tells a row by
     stays the same at the source and at the receiver.
     """
-    before = np.zeros(keys, dtype=np.int64)
+    before = np.full(keys, base, dtype=np.int64)
     before[: len(last)] = last
     groups = grouped(codes)
     found = np.empty(len(codes), dtype=np.int64)

@@ -104,7 +104,7 @@ class Pipeline:
 
         BadPlan where no cycle is found in the training rows; ValueError for what retention cannot take.
         """
-        rows, unkept = keepable(rows, progress.cycle.key if progress.cycle else self.plan.cycle.key, self._anything(progress))
+        rows, unkept = keepable(rows, progress.cycle.key if progress.cycle else self.plan.cycle.key, anything(self.plan, progress))
         if rows.num_rows:
             length = progress.cycle.length if progress.cycle else max(self.plan.cycle.length, 1)
             overhead = self._overhead or Overhead.guessed(length, self.extra)
@@ -156,9 +156,9 @@ class Pipeline:
         unknown = int(np.count_nonzero(codes == UNKNOWN))
         if unknown:
             rows, codes = rows.filter(pa.array(codes != UNKNOWN)), codes[codes != UNKNOWN]
-        cycle_no = numbered(codes, progress.retained.cycle_no, len(keys))
+        cycle_no = numbered(codes, progress.retained.cycle_no, len(keys), progress.base)
         decision, state = self._decided(progress, rows, codes, now_s)
-        shed = (*decision.plan.attrs, *sorted(self.plan.unread))
+        shed = (*decision.plan.attrs, *sorted(self.plan.unread - set(cycle.key)))
         rules = {name: self.plan.rule(name) for name in shed if self.plan.retains(name)}
         at = np.full(len(codes), round(now_s * 1000), dtype=np.int64)
         batch = Batch(codes, {name: to_column(rows.column(name)) for name in rules}, cycle_no, at)
@@ -259,16 +259,26 @@ class Pipeline:
         scale = {name: by for name, by in asked.scale.items() if name in read}
         return replace(asked, protect=(self.plan.kept | set(key)) & read, clock=asked.clock & read, scale=scale)
 
-    def _anything(self, progress: Progress) -> frozenset[str]:
-        """Columns whose values may be anything, as no synopsis keeps them: not those of a key that is still to be found."""
-        plan = self.plan
-        if plan.sift is not None:
-            return frozenset(plan.columns)
-        nowhere = frozenset(name for name in plan.unread if not plan.retains(name))
-        if progress.cycle is None and plan.cycle.auto:
-            return nowhere
-        texts = {name for name, type_ in plan.columns.items() if type_ == "string" and name not in plan.unread}
-        return plan.kept | nowhere | (texts if plan.ranking.text == "PROTECT" else frozenset())
+
+
+def fit_to(progress: Progress, plan: EdgePlan) -> tuple[Progress, int]:
+    """With the rows that are carried and can be kept by another plan, and how many cannot."""
+    if progress.carried is None or not progress.carried.num_rows:
+        return progress, 0
+    key = progress.cycle.key if progress.cycle else plan.cycle.key
+    rows, lost = keepable(progress.carried, key, anything(plan, progress))
+    return (replace(progress, carried=rows), lost) if lost else (progress, 0)
+
+
+def anything(plan: EdgePlan, progress: Progress) -> frozenset[str]:
+    """Columns whose values may be anything, as no synopsis keeps them: not those of a key that is still to be found."""
+    if plan.sift is not None:
+        return frozenset(plan.columns)
+    nowhere = frozenset(name for name in plan.unread if not plan.retains(name))
+    if progress.cycle is None and plan.cycle.auto:
+        return nowhere
+    texts = {name for name, type_ in plan.columns.items() if type_ == "string" and name not in plan.unread}
+    return plan.kept | nowhere | (texts if plan.ranking.text == "PROTECT" else frozenset())
 
 
 def looked_at_again(progress: Progress, plan: EdgePlan) -> Progress:

@@ -24,7 +24,7 @@ class Progress:
 
     ``shedding``: the plan and when it is looked at again; ``retained``, ``keys``: what retention knows; ``carried``: rows
     that are no whole cycle yet, ``since_s``: from when; ``position``: up to where the source is done, with what is carried.
-    ``sifting``: by what rows are sifted, where they are; ``untold``: rows that were dropped since the last message was made.
+    ``base``: the number of a cycle after which those of new keys begin, as other rows had the ones before. ``sifting``: by what rows are sifted, where they are; ``untold``: rows that were dropped since the last message was made.
     """
 
     position: Position = field(default_factory=Position)
@@ -38,6 +38,7 @@ class Progress:
     since_s: float = 0.0
     sifting: Sifting | None = None
     untold: int = 0
+    base: int = 0
 
     @property
     def waits(self) -> bool:
@@ -49,7 +50,7 @@ def small_to_json(progress: Progress) -> str:
     """What is not of arrays."""
     found: dict[str, Any] = {
         "position": progress.position.text(), "windows": progress.windows, "seq": progress.seq,
-        "since_s": progress.since_s, "untold": progress.untold,
+        "since_s": progress.since_s, "untold": progress.untold, "base": progress.base,
     }
     if progress.sifting is not None:
         found["sifting"] = sifting_to_json(progress.sifting)

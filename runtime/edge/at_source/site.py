@@ -18,7 +18,7 @@ from streamq.runtime.edge.at_source.bucket import Bucket
 from streamq.runtime.edge.at_source.offered import Offered
 from streamq.runtime.edge.at_source.packing import packed_answers, parts
 from streamq.runtime.edge.at_source.parsing import parsed, shown
-from streamq.runtime.edge.at_source.pipeline import Pipeline, Step, looked_at_again
+from streamq.runtime.edge.at_source.pipeline import Pipeline, Step, fit_to, looked_at_again
 from streamq.runtime.edge.at_source.progress import Progress
 from streamq.runtime.edge.at_source.source import Source
 from streamq.runtime.edge.at_source.store import Store
@@ -101,7 +101,7 @@ class Site:
     def start(self) -> None:
         """Goes on where the store says. BadStore, BadPlan, OSError."""
         self.plan = self.store.plan(self.plan)
-        self._progress = self._of_this_cycle(self.store.progress())
+        self._progress = self._fit(looked_at_again(self._of_this_cycle(self.store.progress()), self.plan))
         self.source.seek(self._progress.position)
         now, sifting = self.clock(), self._progress.sifting
         offered = Offered(now)
@@ -124,6 +124,12 @@ class Site:
             )
         self.told("the cycle is another one now: what was retained by the old one is forgotten")
         return self.store.begin_anew(progress)
+
+    def _fit(self, progress: Progress) -> Progress:
+        """With the rows that are carried as the plan can take them."""
+        progress, lost = fit_to(progress, self.plan)
+        self.counts.malformed += lost
+        return progress
 
     @property
     def progress(self) -> Progress:
@@ -304,6 +310,8 @@ class Site:
             try:
                 self._change(from_json({**reply.plan, "token": self.plan.token}))
             except BadPlan as error:
+                # What it goes by is lent to it no more, as far as the central side knows.
+                self._heard_s = -math.inf
                 self.told(f"a plan that was sent is not used, start the edge again with the program that it is of: {error}")
         for request in reply.requests:
             try:
@@ -320,7 +328,7 @@ class Site:
         self.plan = plan.succeeds(self.plan)
         self.store.keep_plan(self.plan)
         self._pipeline.plan = self.plan
-        self._progress = looked_at_again(self._progress, self.plan)
+        self._progress = self._fit(looked_at_again(self._progress, self.plan))
         self._bucket.changed(self.plan.capacity_kbps, self.plan.bucket, self.steady())
 
     def _ask(self, message: bytes) -> None:

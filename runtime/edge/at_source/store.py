@@ -128,7 +128,7 @@ class Store:
             cycle = cycle_of(found)
             made = Progress(
                 position_of(found["position"]), cycle, found["windows"], found["seq"], shedding_of(found),
-                since_s=found["since_s"], untold=found["untold"],
+                since_s=found["since_s"], untold=found["untold"], base=found["base"],
             )
             self._arrays = dict(self._database.execute("SELECT name, value FROM arrays").fetchall())
             parts = {name: value for name, value in self._arrays.items() if name.startswith(_SAMPLED)}
@@ -145,10 +145,13 @@ class Store:
         return replace(made, retained=retained, keys=keys, carried=carried)
 
     def begin_anew(self, progress: Progress) -> Progress:
-        """Forgets the cycle, and with it all that is told by its key; goes on with what was read. BadStore as ``commit``."""
+        """Forgets the cycle, and with it all that is told by its key; goes on with what was read. BadStore as ``commit``.
+
+        Numbers of cycles go on as well: what the central side still knows, or asks for, by old ones means no new row.
+        """
         anew = Progress(
             progress.position, windows=progress.windows, seq=progress.seq, carried=progress.carried, since_s=progress.since_s,
-            untold=progress.untold,
+            untold=progress.untold, base=max(progress.base, int(progress.retained.cycle_no.max(initial=0))),
         )
         try:
             with self._transaction():

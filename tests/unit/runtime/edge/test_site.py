@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from streamq.dsl.records import replace
 from streamq.runtime.edge.at_run.central import Central
+from streamq.runtime.edge.at_run.incoming import Incoming
+from streamq.runtime.edge.at_run.landing import Landing
 from streamq.runtime.edge.at_source import pipeline
 from streamq.runtime.edge.at_source.backoff import MOST_S, Backoff
 from streamq.runtime.edge.at_source.offered import SPAN_S, Offered
@@ -521,7 +525,8 @@ def test_another_cycle_begins_with_the_next_row(tmp_path: Path) -> None:
     assert [k for m in messages for k in m.rows.column("k").to_pylist()] == ["ab"[i % 2] for i in range(20)]
     assert {m.key for m in messages[:-1]} >= {("k",)}
     assert messages[-1].key == ()
-    assert messages[-1].cycle_no.tolist()[-1] == 10
+    # Numbers go on after the last of any key before.
+    assert messages[-1].cycle_no.tolist()[-1] == 15
 
 
 def test_another_cycle_waits_for_rows_of_the_old_one(tmp_path: Path) -> None:
@@ -554,3 +559,99 @@ def test_why_rows_are_left_out_is_told_once(tmp_path: Path) -> None:
         "rows are counted as malformed that no synopsis can keep: NULL, NaN or a text of more than 256 characters in a column of "
         "CYCLE, or the least BIGINT",
     ]
+
+
+@pytest.mark.parametrize("landed_before", [True, False])
+def test_another_length_of_the_cycle_leaves_recovered_values_right(tmp_path: Path, landed_before: bool) -> None:
+    """Neither what a run remembers of old numbers, nor rows of the old cycle that land later, meet new values."""
+    old = [(1000.0 + i, line("a", 100.0) + line("b", 100.0)) for i in range(6)]
+    new = [(1010.0 + i, (line("a", 7.0) + line("b", 7.0)) * 2) for i in range(6)]
+    harness = Harness(tmp_path, small_plan(**NARROW), old)
+    incoming = Incoming(plan=harness.plan, synopsis=frozenset({"x"}))
+
+    def landing() -> Landing:
+        desk = harness.central.desks["weather"]
+        return Landing(incoming, tmp_path / "central" / "weather", desk.inbox, desk.asking, clock=harness.clock, day=harness.clock)
+
+    def both(land: Landing) -> None:
+        for _ in range(2_000):
+            harness.clock.now += max(min(harness.site.turn(last=True), 0.25), 0.01)
+            land.step()
+            if harness.site.done and land.idle:
+                return
+        raise AssertionError("it goes on and on")
+
+    land = landing()
+    if landed_before:
+        both(land)
+    else:
+        harness.run()
+    harness.plan = small_plan(cycle=CycleRule(key=("k",), length=4), **NARROW)
+    harness.blocks = old + new
+    harness.killed()
+    if not landed_before:
+        land = landing()
+    both(land)
+    files = sorted((tmp_path / "central" / "weather" / "rows").glob("*.parquet"))
+    rows = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+    assert len(rows) == 12 + 24
+    for i, row in enumerate(rows):
+        assert row["x"] is None or row["x_lo"] <= (100.0 if i < 12 else 7.0) <= row["x_hi"]
+    assert all(row["x"] is not None for row in rows[12:])
+
+
+def test_a_key_that_was_found_is_sent_though_nobody_reads_it(tmp_path: Path) -> None:
+    plan = small_plan(cycle=CycleRule(training_rows=20), capacity_kbps=1e5)
+    blocks = [(1000.0, b"".join(line("abcd"[i % 4], i * 0.7 + i % 3, i * 1.1) for i in range(40)))]
+    blocks += [(1005.0 + i, b"".join(line("abcd"[j], 1.0 * i, 2.0 * i) for j in range(4))) for i in range(5)]
+    harness = Harness(tmp_path, plan, blocks)
+    harness.run(lambda: bool(harness.rows()))
+    assert harness.site.progress.cycle.key == ("k",)
+    harness.central.change(replace(plan, revision=2, unread=frozenset({"k"})))
+    harness.run()
+    assert len(harness.rows()) == 60
+
+
+def test_what_may_not_be_shed_any_more_is_not_after_a_restart_either(tmp_path: Path) -> None:
+    blocks = [(1000.0 + i * 0.5, line("a", i * 1.0) + line("b", i * 2.0)) for i in range(60)]
+    harness = Harness(tmp_path, small_plan(**NARROW), blocks)
+    harness.run(lambda: any(row["shed"] for row in harness.rows()))
+    later = small_plan(revision=2, protected=frozenset({"x", "y"}), **NARROW)
+    harness.central.change(later)
+    harness.run(lambda: harness.site.plan.revision == 2)
+    before = len(harness.rows())
+    harness.killed()
+    harness.run(lambda: len(harness.rows()) > before + 4)
+    waiting = [row for row in harness.rows()[before:] if row["shed"]]
+    # Those that were on their way when the plan came.
+    assert all(row["seq"] <= harness.rows()[before]["seq"] + 3 for row in waiting)
+    assert harness.rows()[-1]["shed"] == ()
+
+
+def test_rows_that_are_carried_are_fit_for_another_key(tmp_path: Path) -> None:
+    blocks = [(1000.0, line("a", 3.0) * 5 + line(None, 1.0) + line("a", 2.0) * 2), (1020.0, line("b", 1.0))]
+    harness = Harness(tmp_path, small_plan(cycle=CycleRule(length=5)), blocks)
+    harness.run(lambda: bool(harness.rows()))
+    assert harness.site.progress.carried.num_rows == 3
+    harness.plan = small_plan(cycle=CycleRule(key=("k",), training_rows=10))
+    harness.central = Central.of(tmp_path / "central", {"weather": harness.plan})
+    harness.wire.central = harness.central
+    harness.killed()
+    assert harness.site.counts.malformed == 1
+    harness.run()
+    assert [m.rows.column("k").to_pylist() for m in harness.central.desks["weather"].inbox.pending()][1:] == [["a", "a", "b"]]
+
+
+def test_a_plan_that_is_refused_is_not_lent(tmp_path: Path) -> None:
+    plan = small_plan(capacity_kbps=50.0, lease_s=5.0, floor_kbps=1.0)
+    blocks = [(1000.0 + i * 0.1, line("a", i * 1.0) + line("b", i * 2.0)) for i in range(600)]
+    harness = Harness(tmp_path, plan, blocks)
+    harness.run(lambda: harness.clock.now > 1010)
+    harness.central.desks["weather"].plan = small_plan(
+        cycle=CycleRule(key=("k",), length=4), capacity_kbps=2.0, lease_s=5.0, floor_kbps=1.0, revision=2
+    )
+    harness.run(lambda: harness.clock.now > 1015)
+    since = harness.clock.now
+    harness.run(lambda: harness.clock.now > since + 40)
+    went = sum(size for at, size in harness.wire.went if at > since)
+    assert went <= 40 * 125 * 1.0 + 4096
