@@ -27,11 +27,11 @@ CYCLE = 72
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program with a wire that is ten times as wide, so that nobody waits long for the whole year."""
+    """The program with a wire that is wider, so that nobody waits long for the whole year."""
     made = tmp_path_factory.mktemp("uplink")
     text = (EXAMPLES / "weather" / "uplink.cql").read_text()
     assert "400 KBPS" in text
-    (made / "uplink.cql").write_text(text.replace("400 KBPS", "4 MBPS"))
+    (made / "uplink.cql").write_text(text.replace("400 KBPS", "1 MBPS"))
     shutil.rmtree(made / "data", ignore_errors=True)
     subprocess.run([sys.executable, EXAMPLES / "weather" / "prepare.py", made / "data"], check=True, stdout=subprocess.DEVNULL)
     return made
