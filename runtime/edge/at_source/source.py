@@ -12,7 +12,7 @@ import select
 from pathlib import Path
 from typing import IO, Protocol
 
-from streamq.dsl.records import dataclass, field
+from streamq.dsl.records import dataclass, field, replace
 from streamq.runtime.edge.at_source.lines import Cutter
 
 LEAST_BLOCK, MOST_BLOCK = 1 << 16, 1 << 22
@@ -21,15 +21,23 @@ LEAST_BLOCK, MOST_BLOCK = 1 << 16, 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The ``file`` that is read, the bytes of it that are done, and whether they end in a line that is too long."""
+    """The ``file`` that is read, the bytes of it that are done, and whether they end in a line that is too long.
+
+    ``inode``: its device and its number there, by which it is told from another file of that name; None where it was not opened.
+    """
 
     file: str = ""
     offset: int = 0
     skipping: bool = False
+    inode: tuple[int, int] | None = None
 
     def text(self) -> str:
         """As JSON."""
-        return json.dumps([self.file, self.offset, self.skipping])
+        return json.dumps([self.file, self.offset, self.skipping, *(self.inode or ())])
+
+    def same_file(self, other: Position) -> bool:
+        """Whether both are in one file."""
+        return (self.file, self.inode) == (other.file, other.inode)
 
 
 def position_of(text: str) -> Position:
@@ -41,6 +49,8 @@ def position_of(text: str) -> Position:
     match found:
         case [str(file), int(offset), bool(skipping)] if offset >= 0:
             return Position(file, offset, skipping)
+        case [str(file), int(offset), bool(skipping), int(device), int(number)] if offset >= 0:
+            return Position(file, offset, skipping, (device, number))
     raise ValueError("this is no position in a source")
 
 
@@ -75,7 +85,7 @@ class Files:
 
     ``header``: whether they are CSV whose first line names the columns. ``follow``: a line at the end that has no line
     break may go on; else it is one. A file that is shorter than what was read of it, or that took the place of the one that was
-    read, is a new one, and read from its start.
+    read, is a new one, and read from its start; one that is not there is waited for, or in a folder passed over.
     """
 
     path: Path
@@ -98,58 +108,73 @@ class Files:
             return Block(b"", self._position, ended=True)
         assert self._file is not None
         if data := self._file.read(self.block):
-            lines, too_long = self._cutter.cut(data)
-            return self._block(lines, too_long, False)
+            return self._cut(data)
         later = self._next()
-        if later is None and self.follow:
-            return self._again() if self._is_new() else self._block(b"", 0, True)
-        last = self._cutter.ended()
-        block = self._block(last, 0, later is None)
-        if later is not None:
-            self._close()
-            self._position = Position(later)
-            return Block(block.lines, self._position, 0, block.header)
-        return block
+        if later is None and not self.follow:
+            return self._block(self._cutter.ended(), 0, True)
+        if later is None and not self._is_new():
+            return self._block(b"", 0, True)
+        # Something may have been added to it after it was read, and before the other one was there.
+        if data := self._file.read(self.block):
+            return self._cut(data)
+        return self._left_for(later or self._position.file)
+
+    def _cut(self, data: bytes) -> Block:
+        lines, too_long = self._cutter.cut(data)
+        return self._block(lines, too_long, False)
 
     def _block(self, lines: bytes, too_long: int, ended: bool) -> Block:
         assert self._file is not None
         offset = self._file.tell() - len(self._cutter.rest)
-        self._position = Position(self._position.file, offset, self._cutter.skipping)
+        self._position = replace(self._position, offset=offset, skipping=self._cutter.skipping)
         return Block(lines, self._position, too_long, self._names, ended)
 
+    def _left_for(self, name: str) -> Block:
+        """The last line of the file, which has no line break, or nothing; the file of this name is read from its start."""
+        block = Block(self._cutter.ended(), Position(name), header=self._names)
+        self._close()
+        self._position = block.position
+        return block
+
     def _open(self) -> bool:
-        """Opens the file of the position, or the first one; False where there is none."""
-        name = self._position.file or self._next()
+        """Opens the file of the position, or a later one where it is not there; False where there is none."""
+        later = self._next()
+        name = self._position.file or later
         if name is None:
             return False
-        path = self.path / name if self.path.is_dir() else self.path
-        file = path.open("rb")
-        offset = self._position.offset
-        if os.fstat(file.fileno()).st_size < offset:
+        try:
+            file = self._path(name).open("rb")
+        except FileNotFoundError:
+            return self._open_later(later)
+        there = os.fstat(file.fileno())
+        before, offset = self._position.inode, self._position.offset
+        if there.st_size < offset or (before is not None and before != _inode(there)):
             offset = 0
         self._cutter = Cutter(self.block, skipping=self._position.skipping and offset > 0)
         if self.header:
             self._names, start = _header(file)
             if not start:
-                return self._without_header(file)
+                # It is not whole yet: it is looked at again, unless there is a later file.
+                file.close()
+                return self._open_later(later)
             offset = max(offset, start)
         file.seek(offset)
-        self._file, self._position = file, Position(name, offset, self._cutter.skipping)
+        self._file, self._position = file, Position(name, offset, self._cutter.skipping, _inode(there))
         return True
 
-    def _without_header(self, file: IO[bytes]) -> bool:
-        """The first line of a file is not whole yet: it is looked at again, unless there is a later file."""
-        file.close()
-        later = self._next()
+    def _open_later(self, later: str | None) -> bool:
         if later is None:
             return False
         self._position = Position(later)
         return self._open()
 
+    def _path(self, name: str) -> Path:
+        return self.path / name if self.path.is_dir() else self.path
+
     def _next(self) -> str | None:
         """The name of the next file; those that come later have to be named so that they sort after it."""
         if not self.path.is_dir():
-            return None if self._position.file else self.path.name
+            return self.path.name if not self._position.file and self.path.exists() else None
         names = (e.name for e in os.scandir(self.path) if e.is_file() and e.name[0] not in "._")
         return min((name for name in names if name > self._position.file), default=None)
 
@@ -158,17 +183,11 @@ class Files:
         assert self._file is not None
         mine = os.fstat(self._file.fileno())
         try:
-            there = os.stat(self.path / self._position.file if self.path.is_dir() else self.path)
+            there = os.stat(self._path(self._position.file))
         except OSError:
             # It was moved away, and another one may come.
             return False
-        return mine.st_size < self._file.tell() or (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino)
-
-    def _again(self) -> Block:
-        """From the start."""
-        self._close()
-        self._position = Position(self._position.file)
-        return Block(b"", self._position)
+        return mine.st_size < self._file.tell() or _inode(there) != _inode(mine)
 
     def _close(self) -> None:
         if self._file is not None:
@@ -206,6 +225,10 @@ class Pipe:
 
     def _at(self) -> Position:
         return Position("-", self._read - len(self._cutter.rest))
+
+
+def _inode(stat: os.stat_result) -> tuple[int, int]:
+    return stat.st_dev, stat.st_ino
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[str, ...], int]:

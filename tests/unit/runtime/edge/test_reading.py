@@ -3,7 +3,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -11,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamq.dsl.records import replace
+from streamq.runtime.edge.at_source import source as reading
 from streamq.runtime.edge.at_source.lines import Cutter
 from streamq.runtime.edge.at_source.parsing import parsed
-from streamq.runtime.edge.at_source.source import Files, Pipe, Position, position_of
+from streamq.runtime.edge.at_source.source import Block, Files, Pipe, Position, position_of
 from streamq.runtime.edge.plan import CycleRule, EdgePlan
 from tests.unit.runtime.edge.support import small_plan
 
@@ -51,7 +54,7 @@ def test_a_file_that_grows(tmp_path: Path) -> None:
     source = Files(file)
     assert source.read().lines == b"1\n2\n"
     block = source.read()
-    assert (block.lines, block.ended, block.position) == (b"", True, Position("rows", 4))
+    assert (block.lines, block.ended, block.position.file, block.position.offset) == (b"", True, "rows", 4)
     with file.open("ab") as more:
         more.write(b"3\n4\n")
     assert source.read().lines == b"33\n4\n"
@@ -147,7 +150,7 @@ def test_a_first_line_of_csv_that_is_not_whole(tmp_path: Path) -> None:
     assert read_all(source)[0] == b"b\n"
 
 
-@pytest.mark.parametrize("text", ["", "[]", '["a"]', '["a", -1, false]', '["a", "b", true]'])
+@pytest.mark.parametrize("text", ["", "[]", '["a"]', '["a", -1, false]', '["a", "b", true]', '["a", 1, true, 2]'])
 def test_no_position(text: str) -> None:
     with pytest.raises(ValueError, match="no position"):
         position_of(text)
@@ -238,3 +241,116 @@ def test_a_file_that_takes_the_place_of_another_is_read_from_its_start(tmp_path:
     assert files.read().lines == b""
     path.write_bytes(b"three\nfour\nfive\n")
     assert b"".join(files.read().lines for _ in range(3)) == b"three\nfour\nfive\n"
+
+
+def between(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], object]) -> None:
+    """Lets something happen once, just before a method of files looks."""
+    looks, acts = getattr(Files, name), [act]
+
+    def first_acts(files: Files) -> object:
+        if acts:
+            acts.pop()()
+        return looks(files)
+
+    monkeypatch.setattr(Files, name, first_acts)
+
+
+def add(path: Path, lines: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(lines)
+
+
+def test_a_line_that_comes_just_before_a_later_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(tmp_path / "a", b"1\n")
+    files = Files(tmp_path)
+    assert files.read().lines == b"1\n"
+    between(monkeypatch, "_next", lambda: (add(tmp_path / "a", b"2\n"), add(tmp_path / "b", b"3\n")))
+    assert read_all(files)[0] == b"2\n3\n"
+
+
+def test_a_first_line_of_csv_that_comes_just_before_a_later_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(tmp_path / "a", b"k")
+    files = Files(tmp_path, header=True)
+    assert files.read().ended
+    header = reading._header
+
+    def late(file: Any) -> Any:
+        found = header(file)
+        if not (tmp_path / "b").exists():
+            add(tmp_path / "a", b"\n1\n")
+            add(tmp_path / "b", b"k\n2\n")
+        return found
+
+    monkeypatch.setattr(reading, "_header", late)
+    assert files.read().ended
+    assert read_all(files)[0] == b"1\n2\n"
+
+
+def replaced(path: Path, lines: bytes) -> None:
+    path.rename(path.with_name("_old"))
+    path.write_bytes(lines)
+
+
+def test_a_line_that_comes_just_before_a_file_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log"
+    add(path, b"1\n")
+    files = Files(path)
+    assert files.read().lines == b"1\n"
+    between(monkeypatch, "_is_new", lambda: (add(path, b"2\n"), replaced(path, b"3\n")))
+    assert read_all(files)[0] == b"2\n3\n"
+
+
+def test_the_last_line_of_a_replaced_file_needs_no_line_break(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    add(path, b"k\n1\n2")
+    files = Files(path, header=True)
+    assert files.read().lines == b"1\n"
+    replaced(path, b"l\n3\n")
+    block = files.read()
+    assert (block.lines, block.header, block.position) == (b"2", ("k",), Position("log"))
+    assert files.read().lines == b"3\n"
+
+
+@pytest.mark.parametrize("in_folder", [True, False])
+def test_a_file_that_was_replaced_by_a_longer_one_meanwhile(tmp_path: Path, in_folder: bool) -> None:
+    path = tmp_path / "log"
+    add(path, b"1\n2\n")
+    read = tmp_path if in_folder else path
+    text = Files(read).read().position.text()
+    add(path, b"3\n")
+    same = Files(read)
+    same.seek(position_of(text))
+    assert read_all(same)[0] == b"3\n"
+    replaced(path, b"44\n5\n6\n")
+    other = Files(read)
+    other.seek(position_of(text))
+    assert read_all(other)[0] == b"44\n5\n6\n"
+
+
+def test_a_position_of_before_there_were_inodes(tmp_path: Path) -> None:
+    add(tmp_path / "log", b"1\n2\n")
+    files = Files(tmp_path / "log")
+    files.seek(position_of('["log", 2, false]'))
+    assert read_all(files)[0] == b"2\n"
+
+
+def test_a_file_of_a_folder_that_is_gone(tmp_path: Path) -> None:
+    for name in "abc":
+        add(tmp_path / name, name.encode() + b"\n")
+    files = Files(tmp_path)
+    files.seek(Position("b", 2))
+    (tmp_path / "b").unlink()
+    assert read_all(files)[0] == b"c\n"
+    files.seek(Position("d", 2))
+    assert files.read() == Block(b"", Position("d", 2), ended=True)
+    add(tmp_path / "e", b"e\n")
+    assert read_all(files)[0] == b"e\n"
+
+
+@pytest.mark.parametrize("position", [Position(), Position("log", 2)])
+def test_a_file_that_is_not_there_is_waited_for(tmp_path: Path, position: Position) -> None:
+    files = Files(tmp_path / "log")
+    files.seek(position)
+    assert files.read() == Block(b"", position, ended=True)
+    add(tmp_path / "log", b"1\n")
+    assert read_all(files)[0] == (b"" if position.offset else b"1\n")
