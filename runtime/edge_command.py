@@ -158,6 +158,8 @@ def _work(site: Site, progress: _Progress, to_the_end: bool, stay_s: float) -> N
             progress.tick(site)
             if wait:
                 stop.wait(min(wait, IDLE_S))
+        # What came through a pipe is not there any more.
+        site.keep()
     finally:
         for sig, handler in before.items():
             signal.signal(sig, handler)

@@ -141,6 +141,11 @@ class Site:
         """Whether the source ended, and all of it is sent and acknowledged."""
         return self.ended and self.store.waiting() is None and not self._answers
 
+    def keep(self) -> None:
+        """Writes down rows that are no whole cycle yet, so that an edge that is started later sends them. BadStore."""
+        if self._progress.waits:
+            self.store.keep(self._progress)
+
     def turn(self, last: bool = False) -> float:
         """Reads once and sends what may go; gives the seconds until there is something to do, 0 for at once.
 
@@ -176,6 +181,7 @@ class Site:
         over = waits and now - self._progress.since_s >= self.plan.linger_s
         everything = (last and block.ended) or (over and not (self._progress.cycle is None and self.plan.cycle.auto))
         if not found.rows.num_rows and not everything:
+            self._go_on(replace(self._progress, position=block.position))
             self.ended = block.ended
             return bool(block.lines)
         self._pipeline.answers_kbps = self._taken.kbps_at(self.steady())
@@ -186,13 +192,22 @@ class Site:
             self.store.commit(step, round((now - self.plan.retain_s) * 1000), self.plan.synopsis_bytes)
             self.counts.rows += step.rows
             self.counts.dropped += step.dropped
+            self._progress = step.progress
+        else:
+            self._go_on(step.progress)
         if step.plan is not None:
             self.plan = step.plan
         for name in step.exact:
             self.told(f"values of {name} are kept exactly: they vary too much to find their error, and there is no cap")
-        self._progress = step.progress
         self.ended = block.ended
         return bool(block.lines)
+
+    def _go_on(self, progress: Progress) -> None:
+        """From there. Where another file is read now, rows that are carried are written down: theirs may not be there any more."""
+        left = not progress.position.same_file(self._progress.position)
+        self._progress = progress
+        if left:
+            self.keep()
 
     def _tell_of_rows(self, step: Step) -> None:
         """Why rows are left out, or go in bursts, the first time."""

@@ -188,6 +188,15 @@ class Store:
             self.segments.forget(horizon, most)
         return arrays
 
+    def keep(self, progress: Progress) -> None:
+        """Writes down how far the edge is, with the rows that are carried, where no step was made. BadStore as ``commit``."""
+        try:
+            with self._transaction():
+                arrays = self._put_progress(progress)
+        except sqlite3.Error as error:
+            raise BadStore(f"the store cannot be written: {error}") from None
+        self._arrays = arrays
+
     def waiting(self) -> tuple[int, bytes] | None:
         """The first message that is not acknowledged, with its number."""
         found = self._database.execute("SELECT seq, message FROM outbox ORDER BY seq LIMIT 1").fetchone()

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,12 +20,13 @@ from streamq.runtime.edge.at_run.landing import Landing
 from streamq.runtime.edge.at_source import pipeline
 from streamq.runtime.edge.at_source.backoff import MOST_S, Backoff
 from streamq.runtime.edge.at_source.offered import SPAN_S, Offered
-from streamq.runtime.edge.at_source.site import POLL_S
-from streamq.runtime.edge.at_source.source import Files
+from streamq.runtime.edge.at_source.site import POLL_S, Site
+from streamq.runtime.edge.at_source.source import Block, Files, Pipe
 from streamq.runtime.edge.columns import to_column
 from streamq.runtime.edge.frames import Kind, framed
 from streamq.runtime.edge.plan import BadPlan, CycleRule, EdgePlan
 from streamq.runtime.edge.transport import Refused, Reply
+from streamq.runtime.edge_command import _Progress, _work
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.recovery.lookup import Status
 from streamq.stdlib.recovery.measures import rel_error_pct
@@ -655,3 +658,69 @@ def test_a_plan_that_is_refused_is_not_lent(tmp_path: Path) -> None:
     harness.run(lambda: harness.clock.now > since + 40)
     went = sum(size for at, size in harness.wire.went if at > since)
     assert went <= 40 * 125 * 1.0 + 4096
+
+
+@pytest.mark.parametrize("later", ["log", "log.2"])
+@pytest.mark.parametrize("last", [line("b", 6.0), line("b", 6.0).rstrip()])
+def test_rows_of_a_file_that_was_left_are_not_lost(tmp_path: Path, later: str, last: bytes) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    path, clock, plan = folder / "log", Clock(), small_plan(cycle=CycleRule(key=("k",), length=3))
+    central = Central.of(tmp_path / "central", {"weather": plan})
+
+    def started() -> Site:
+        return site_of(plan, Files(folder), tmp_path / "store", Wire(central, clock), clock)
+
+    def turns(site: Site) -> None:
+        for _ in range(5):
+            clock.now += 0.1
+            site.turn()
+
+    path.write_bytes(line("a", 1.0) + line("b", 2.0))
+    site = started()
+    turns(site)
+    with path.open("ab") as file:
+        file.write(line("c", 3.0) + line("a", 4.0))
+    turns(site)
+    with path.open("ab") as file:
+        file.write(last)
+    turns(site)
+    path.rename(tmp_path / "old")
+    (folder / later).write_bytes(b"")
+    turns(site)
+    # Killed: nothing more is written down.
+    site.store.close()
+    with (folder / later).open("ab") as file:
+        file.write(line("c", 6.0) + line("d", 7.0) + line("e", 8.0))
+    site = started()
+    run(site, clock, lambda: site.done)
+    keys = [key for message in received(central) for key in message.rows.column("k").to_pylist()]
+    assert "".join(keys) == "abcabcde"
+
+
+class Stopped(Pipe):
+    """A pipe whose edge is asked to end once it was read."""
+
+    def read(self) -> Block:
+        block = Pipe.read(self)
+        signal.raise_signal(signal.SIGTERM)
+        return block
+
+
+def test_rows_of_a_pipe_are_kept_where_the_edge_is_stopped(tmp_path: Path) -> None:
+    clock, plan = Clock(), small_plan(cycle=CycleRule(key=("k",), length=3))
+    central = Central.of(tmp_path / "central", {"weather": plan})
+    for lines in (line("a", 1.0) + line("b", 2.0), line("c", 3.0) + line("a", 4.0), b""):
+        out, into = os.pipe()
+        os.write(into, lines)
+        source = Stopped(out) if lines else Pipe(out)
+        os.close(into)
+        site = site_of(plan, source, tmp_path / "store", Wire(central, clock), clock)
+        if lines:
+            _work(site, _Progress("weather", quiet=True), True, 0.0)
+        else:
+            run(site, clock, lambda s=site: s.done)
+        site.store.close()
+        os.close(out)
+    keys = [key for message in received(central) for key in message.rows.column("k").to_pylist()]
+    assert "".join(keys) == "abca"
