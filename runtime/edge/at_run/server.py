@@ -21,7 +21,7 @@ from streamq.runtime.edge.transport import reply_text
 PATH = "/v1/messages"
 TIMEOUT_S = 30.0
 LEAVE_S = 1.0
-"""How long bytes are awaited that are not looked at."""
+"""How long bytes are awaited that are not looked at, all of them together."""
 
 MOST_AT_ONCE = 64
 
@@ -101,10 +101,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Lets the other side read the answer, which it could not if the connection were closed with bytes unread."""
         try:
             self.connection.shutdown(socket.SHUT_WR)
-            self.connection.settimeout(LEAVE_S)
-            left = MOST_MESSAGE
-            while left > 0 and (data := self.connection.recv(1 << 16)):
-                left -= len(data)
+            rest, left, buffer = _Until(self.connection, time.monotonic() + LEAVE_S), MOST_MESSAGE, bytearray(1 << 16)
+            while left > 0 and (size := rest.readinto(buffer)):
+                left -= size
         except OSError:
             return
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from streamq.runtime.edge.at_run import server as server_module
 from streamq.runtime.edge.at_run.central import Central
 from streamq.runtime.edge.at_run.server import PATH, Server
 from streamq.runtime.edge.at_source.http_sender import HttpSender
@@ -131,6 +132,28 @@ def test_who_is_slow_is_cut_off(central: Central) -> None:
                 stop.set()
                 thread.join()
             assert time.monotonic() - started < 4
+    finally:
+        server.stop()
+
+
+def test_who_is_told_nothing_and_is_slow_is_cut_off(central: Central, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "LEAVE_S", 0.3)
+    server = Server(central, TOKEN, at_once=1)
+    server.start()
+    try:
+        host, port = server.server_address[:2]
+        with socket.create_connection((str(host), int(port)), timeout=5) as slow:
+            slow.sendall(b"POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n")
+            cut_off = False
+            for _ in range(40):
+                time.sleep(0.05)
+                try:
+                    slow.sendall(b".")
+                except OSError:
+                    cut_off = True
+                    break
+            assert cut_off
+            assert HttpSender(server.address, TOKEN).send(message(1)).acknowledged == 1
     finally:
         server.stop()
 
