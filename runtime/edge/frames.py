@@ -26,6 +26,9 @@ MOST_MESSAGE = MOST_BUCKET
 
 MOST_HEAD = 4_096
 
+MOST_REVISION = 1 << 31
+"""Revisions in messages are below: a plan has room for as many that follow the last of them."""
+
 
 class Kind(IntEnum):
     """What a message is: rows; a question whether there is anything to do; a request for shed values; answers to such."""
@@ -75,6 +78,8 @@ def framed(data: bytes) -> Frame:
         raise BadMessage(f"the message has version {version}, and not {VERSION}")
     if kind not in set(Kind):
         raise BadMessage(f"there is no message of kind {kind}")
+    if revision >= MOST_REVISION:
+        raise BadMessage("the message is of a plan that cannot be")
     if head > MOST_HEAD:
         raise BadMessage(f"the head of a message has at most {MOST_HEAD} bytes")
     if len(data) != PREFIX.size + head + body:

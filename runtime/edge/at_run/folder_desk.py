@@ -13,6 +13,7 @@ from pathlib import Path
 from streamq.dsl.records import dataclass
 from streamq.runtime.edge.at_run.central import Contact
 from streamq.runtime.edge.at_run.inbox import write_once
+from streamq.runtime.edge.frames import MOST_REVISION
 from streamq.runtime.edge.messages import ORIGIN_BYTES
 from streamq.runtime.edge.plan import BadPlan, EdgePlan
 from streamq.runtime.edge.plan_file import read_plan, to_json
@@ -67,7 +68,7 @@ class Contacts:
 
 def _contact(text: bytes, at_s: float) -> Contact:
     match json.loads(text):
-        case {"origin": str(origin), "revision": int(revision), "offered_kbps": float(kbps)} if 0 <= revision < 1 << 32 and (
+        case {"origin": str(origin), "revision": int(revision), "offered_kbps": float(kbps)} if 0 <= revision < MOST_REVISION and (
             0 <= kbps < float("inf") and len(bytes.fromhex(origin)) == ORIGIN_BYTES
         ):
             return Contact(bytes.fromhex(origin), at_s, revision, kbps)

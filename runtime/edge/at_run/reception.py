@@ -19,7 +19,7 @@ from streamq.runtime.edge.at_run.landing import KEEP_S, Landing
 from streamq.runtime.edge.at_run.opening import checked, first_plans, member, of_channel, shared
 from streamq.runtime.edge.at_run.server import Server
 from streamq.runtime.edge.at_run.sharing import Sharing
-from streamq.runtime.edge.frames import BadMessage, OtherColumns
+from streamq.runtime.edge.frames import MOST_REVISION, BadMessage, OtherColumns
 from streamq.runtime.edge.plan import EdgePlan
 
 IDLE_S = 0.1
@@ -61,6 +61,7 @@ class Reception:
             for name, desk in self.central.desks.items():
                 _check_waiting(name, desk.inbox)
             self._contacts = {name: Contacts(folder / name, clock) for name in plans}
+            self._heard: dict[str, Contact] = {}
             self._landings = {one.plan.stream: self._landing(one, keep_s) for one in streams}
             self._sharings = tuple(
                 Sharing(
@@ -156,7 +157,11 @@ class Reception:
         return Landing(one, self._folder / name, desk.inbox, desk.asking, self._told, self._clock, keep_s=keep_s)
 
     def _contact(self, stream: str) -> Contact | None:
-        return self._contacts[stream]() if self._listen is None else self.central.desks[stream].contact
+        """The last one that can be: an edge got no revision so late from any run, and one after it would soon be the last."""
+        found = self._contacts[stream]() if self._listen is None else self.central.desks[stream].contact
+        if found is not None and found.revision <= max(self.central.desks[stream].plan.revision, MOST_REVISION // 2):
+            self._heard[stream] = found
+        return self._heard.get(stream)
 
     def _share(self, stream: str, revision: int, kbps: float) -> None:
         self._give(shared(self._plans[stream], kbps, self.central.desks[stream].plan.floor_kbps, revision))

@@ -132,6 +132,7 @@ def with_prefix(**changes: Any) -> bytes:
         (MESSAGE + b"x", "not as long as it says"),
         (with_prefix(version=2), "version 2"),
         (with_prefix(kind=9), "no message of kind 9"),
+        (with_prefix(revision=1 << 31), "a plan that cannot be"),
         (with_prefix(body=0xFFFFFFFF), "not as long as it says"),
         (with_prefix(head=0xFFFF), f"at most {MOST_HEAD}"),
         (b"SQED" + bytes(MOST_MESSAGE), f"at most {MOST_MESSAGE}"),

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from streamq.runtime.edge.at_run.incoming import Incoming, Landed
 from streamq.runtime.edge.at_run.reception import Reception
 from streamq.runtime.edge.at_source.folder_sender import FolderSender
 from streamq.runtime.edge.at_source.http_sender import HttpSender
+from streamq.runtime.edge.frames import MOST_REVISION, BadMessage
 from streamq.runtime.edge.messages import (
     Poll,
     Rows,
@@ -26,6 +28,8 @@ from streamq.runtime.edge.messages import (
     encoded_rows,
 )
 from streamq.runtime.edge.plan import EdgePlan
+from streamq.runtime.edge.plan_file import from_json
+from streamq.runtime.edge.transport import Refused
 from streamq.stdlib.attributes.shed_plan import ShedPlan
 from tests.unit.runtime.edge.support import Clock, small_plan
 
@@ -177,10 +181,41 @@ def test_a_plan_without_a_channel_keeps_its_number(tmp_path: Path) -> None:
     reception.stop()
 
 
+@pytest.mark.parametrize("channels", [{}, {"uplink": 100.0}])
+@pytest.mark.parametrize("over", ["http", "folder"])
+@pytest.mark.parametrize("revision", [MOST_REVISION // 2, MOST_REVISION - 1, (1 << 32) - 1])
+def test_one_message_does_not_use_up_revisions(tmp_path: Path, channels: dict[str, float], over: str, revision: int) -> None:
+    clock = Clock()
+    listen = ("127.0.0.1", 0) if over == "http" else None
+    reception = Reception(tmp_path, streams("a", channel="".join(channels)), channels, "secret", listen, clock=clock)
+    plan = plan_of("a")
+
+    def said(revision: int) -> EdgePlan | None:
+        poll = encoded_poll(Poll("a", ORIGIN, 10.0), revision)
+        reply = reception.central.handle(poll) if over == "http" else FolderSender(tmp_path, plan).send(poll)
+        return None if reply.plan is None else from_json(reply.plan)
+
+    with suppress(BadMessage, Refused):
+        said(revision)
+    now = 1
+    for _ in range(20):
+        clock.now += 1.0
+        reception.turn()
+        found = said(now)
+        now = now if found is None else found.revision
+    assert now == reception.central.desks["a"].plan.revision < MOST_REVISION * 3 // 4
+    assert reception.failed is None
+    reception.stop()
+    Reception(tmp_path, streams("a", channel="".join(channels)), channels).stop()
+
+
 def test_a_contact_that_cannot_be_is_none(tmp_path: Path) -> None:
     contacts = Contacts(tmp_path, Clock())
     assert contacts() is None
-    for text in ("", "[1]", '{"origin": "00"}', '{"origin": "zz", "revision": 1, "offered_kbps": 1.0}', "[" * 100_000):
+    for text in (
+        "", "[1]", '{"origin": "00"}', '{"origin": "zz", "revision": 1, "offered_kbps": 1.0}',
+        '{"origin": "6f726967696e412e", "revision": 2147483648, "offered_kbps": 1.0}', "[" * 100_000,
+    ):
         (tmp_path / CONTACT).write_text(text)
         assert contacts() is None
 
