@@ -30,6 +30,7 @@ _ROWS = struct.Struct(">8sQ8sIQQBdQ")
 _POLL = struct.Struct(">8sd")
 _REQUEST = struct.Struct(">8s8s8s")
 _MOST_CYCLE = 1 << 40
+_MOST_SEQ = 1 << 63
 
 ORIGIN_BYTES = 8
 
@@ -131,7 +132,7 @@ def decoded_rows(frame: Frame, schema: pa.Schema) -> Rows:
     origin, seq, told, plan_id, since, base, width, offered, dropped = _ROWS.unpack_from(frame.head)
     if told != fingerprint(schema):
         raise OtherColumns("the message is of a stream with other columns")
-    if seq < 1 or since < 1 or width not in WIDTHS or not 1 <= base <= _MOST_CYCLE or dropped > _MOST_CYCLE:
+    if not 1 <= seq < _MOST_SEQ or since < 1 or width not in WIDTHS or not 1 <= base <= _MOST_CYCLE or dropped > _MOST_CYCLE:
         raise BadMessage("the message has a number that cannot be")
     size = _mask_bytes(schema)
     if len(rest) != 2 * size:

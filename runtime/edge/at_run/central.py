@@ -10,6 +10,7 @@ from pathlib import Path
 from streamq.dsl.records import dataclass, field, replace
 from streamq.runtime.edge.at_run.asking import Asking
 from streamq.runtime.edge.at_run.inbox import Inbox
+from streamq.runtime.edge.columns import keepable
 from streamq.runtime.edge.frames import BadMessage, Frame, Kind, framed
 from streamq.runtime.edge.messages import Poll, Rows, decoded_poll, decoded_rows, stream_of
 from streamq.runtime.edge.plan import EdgePlan
@@ -21,7 +22,7 @@ MOST_WAITING = 10_000
 
 
 COUNTED = 64
-"""Every so many messages they are counted."""
+"""After every so many messages of a stream, of whichever edges, they are counted."""
 
 
 class Full(Exception):
@@ -43,13 +44,14 @@ class Contact:
 
 @dataclass(slots=True)
 class Desk:
-    """What there is of one stream: its plan, the messages that came, and requests. ``contact``: None before the first."""
+    """What there is of one stream: its plan, the messages that came, and requests. ``contact``: None before the first; ``accepted``: how many new ones came."""
 
     plan: EdgePlan
     inbox: Inbox
     asking: Asking
     repeated: int = 0
     contact: Contact | None = None
+    accepted: int = 0
 
 
 @dataclass(slots=True)
@@ -112,7 +114,9 @@ class Central:
     def _accepted(self, desk: Desk, rows: Rows, message: bytes) -> int:
         if self._full(desk, rows.origin, rows.seq):
             raise Full
-        if not desk.inbox.accept(rows.origin, rows.seq, message):
+        if desk.inbox.accept(rows.origin, rows.seq, message):
+            desk.accepted += 1
+        else:
             desk.repeated += 1
         return rows.seq
 
@@ -129,7 +133,7 @@ class Central:
     def _full(self, desk: Desk, origin: bytes, seq: int) -> bool:
         """Whether there is no room for a new message. They are counted now and then, as that takes long where there are many."""
         new = seq > desk.inbox.last(origin)
-        return new and seq % min(COUNTED, self.most_waiting) == 0 and desk.inbox.waiting() >= self.most_waiting
+        return new and desk.accepted % min(COUNTED, self.most_waiting) == 0 and desk.inbox.waiting() >= self.most_waiting
 
 
 def _said(frame: Frame, plan: EdgePlan) -> Rows | Poll | None:
@@ -139,6 +143,8 @@ def _said(frame: Frame, plan: EdgePlan) -> Rows | Poll | None:
             rows = decoded_rows(frame, plan.schema)
             if not plan.cycle.auto and set(rows.key) != set(plan.cycle.key):
                 raise BadMessage("the message has another key than its stream")
+            if keepable(rows.rows, rows.key, rows.rows.schema.names)[1]:
+                raise BadMessage("a row of the message has a key that cannot be")
             return rows
         case Kind.POLL:
             return decoded_poll(frame)

@@ -115,6 +115,34 @@ def test_too_many_messages_wait(tmp_path: Path) -> None:
     central.handle(message(4))
 
 
+def test_messages_of_many_edges_are_counted_together(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    central.most_waiting = 10
+    for at in range(10):
+        central.handle(message(1, at.to_bytes(8, "big")))
+    for at in range(10, 20):
+        with pytest.raises(Full):
+            central.handle(message(1, at.to_bytes(8, "big")))
+    # Those that wait from an earlier run are counted with the first one.
+    again = central_of(tmp_path)
+    again.most_waiting = 10
+    with pytest.raises(Full):
+        again.handle(message(1))
+
+
+def test_rows_have_keys_and_numbers_that_can_be(tmp_path: Path) -> None:
+    plan = small_plan(columns={"k": "double", "x": "double", "y": "double"})
+    central = central_of(tmp_path, plan)
+    for key in (None, float("nan")):
+        rows = pa.record_batch({"k": pa.array([1.0, key], pa.float64()), "y": [1.0, 2.0]})
+        made = Rows("weather", ORIGIN, 1, ShedPlan(1, 1, ("x",)), ("k",), rows, np.array([1, 1]))
+        with pytest.raises(BadMessage, match="a key that cannot be"):
+            central.handle(encoded_rows(made, plan.schema, 1))
+    with pytest.raises(BadMessage, match="a number that cannot be"):
+        central_of(tmp_path).handle(message(1 << 63))
+    assert list(tmp_path.rglob("*.rows")) == []
+
+
 def test_streams_that_nobody_asked_for(tmp_path: Path) -> None:
     central = central_of(tmp_path)
     other = small_plan(stream="other")

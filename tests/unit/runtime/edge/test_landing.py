@@ -266,8 +266,10 @@ def test_a_file_that_is_no_message_is_put_aside(tmp_path: Path) -> None:
     assert bad.with_name(f"{bad.name}.bad").exists()
     assert world.told == [f"a message of weather is put aside as {bad.name}.bad: the message is cut off in its first bytes"]
     assert world.landing.counts == Landed(rows=2, messages=2, bad=1)
-    # One whose key is NULL cannot be asked for; after it only this one came.
-    world.message(4, {"k": [None], "x": [1.0], "y": [3.0]})
+    # One whose key is NULL, which nobody takes at the port, cannot be asked for; after it only this one came.
+    null = pa.record_batch({"k": pa.array([None], pa.string()), "x": [1.0], "y": [3.0]})
+    made = Rows("weather", ORIGIN, 4, ShedPlan(), ("k",), null, np.array([1]))
+    world.inbox.accept(ORIGIN, 4, encoded_rows(made, world.incoming.plan.schema, 1))
     world.steps()
     assert world.landing.counts.bad == 2
     assert world.landing.idle
