@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,11 +27,14 @@ from streamq.runtime.edge.at_run.recovering import Asked, asked
 from streamq.runtime.edge.at_run.references import References
 from streamq.runtime.edge.at_run.row_files import RowFiles
 from streamq.runtime.edge.columns import keepable
-from streamq.runtime.edge.frames import BadMessage
+from streamq.runtime.edge.frames import BadMessage, OtherColumns
 from streamq.runtime.edge.messages import Rows
 
 MOST_BYTES = 32 << 20
 """Of the messages of a file."""
+
+MOST_ROWS = 1 << 18
+"""Of a file. What was shed has no bytes in messages, but has some of each row when it lands."""
 
 KEEP_S = 7 * 86_400.0
 """After how long a file may go."""
@@ -82,13 +86,14 @@ class Landing:
         self._waiting: dict[bytes, Waiting] = {}
         self._memories = Memories()
         self._asked_s: dict[bytes, float] = {}
+        self._others: set[bytes] = set()
         self._since_s: dict[bytes, float] = {}
         self._looked_s: float | None = None
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits, for answers or in the inbox."""
-        return not self._waiting and not self.inbox.numbers()
+        """Whether nothing waits, for answers or in the inbox, but messages that were made for other columns."""
+        return not self._waiting and self.inbox.numbers().keys() <= self._others
 
     @property
     def owed(self) -> bool:
@@ -99,7 +104,7 @@ class Landing:
         """Takes what came, and lands what need not wait; whether there was anything. ``at_once``: nothing waits. OSError."""
         found = False
         for origin, numbers in self.inbox.numbers().items():
-            if origin not in self._waiting and self._is_time(origin, at_once):
+            if origin not in self._waiting and origin not in self._others and self._is_time(origin, at_once):
                 self._take(origin, numbers)
                 found = True
         for origin in list(self._waiting):
@@ -126,15 +131,20 @@ class Landing:
             self._passed(origin, [seq for seq in numbers if seq <= last])
             return
         messages: list[Rows] = []
-        size = 0
+        size = rows = 0
         for seq in numbers:
             size += self.inbox.size(origin, seq)
             if messages and size > MOST_BYTES:
                 break
-            message = self._read(origin, seq)
+            try:
+                message = self._read(origin, seq)
+            except OtherColumns:
+                self._leave(origin)
+                break
             if message is None:
                 continue
-            if messages and message.key != messages[0].key:
+            rows += message.rows.num_rows
+            if messages and (rows > MOST_ROWS or message.key != messages[0].key):
                 break
             messages.append(message)
         if messages:
@@ -146,11 +156,13 @@ class Landing:
             self._waiting[origin] = Waiting(tuple(messages), requests, (None,) * len(requests), since_s, memory)
 
     def _read(self, origin: bytes, seq: int) -> Rows | None:
-        """A message; None for one that is none, and is put aside."""
+        """A message; None for one that is none, and is put aside. OtherColumns."""
         try:
             found = self.inbox.read(origin, seq)
             if keepable(found.rows, found.key, found.rows.schema.names)[1]:
                 raise BadMessage("a row of the message has a key that cannot be")
+        except OtherColumns:
+            raise
         except BadMessage as error:
             name = self.inbox.aside(origin, seq)
             self.counts += Landed(bad=1)
@@ -158,12 +170,21 @@ class Landing:
             return None
         return found
 
+    def _leave(self, origin: bytes) -> None:
+        """Takes no more of an edge: a run with the columns that it has takes what is there."""
+        self._others.add(origin)
+        self.told(
+            f"messages of {self.incoming.plan.stream} that were made for other columns wait in {self.inbox.folder.name}: "
+            "start the edge again with the program of this run, or run the program that it has"
+        )
+
     def _passed(self, origin: bytes, numbers: Sequence[int]) -> None:
         """Takes messages that landed before this process began."""
         if self.incoming.nearest:
             for seq in numbers:
-                if (message := self._read(origin, seq)) is not None:
-                    self._references.see(message)
+                with suppress(OtherColumns):
+                    if (message := self._read(origin, seq)) is not None:
+                        self._references.see(message)
             self._references.save()
         self.inbox.done(origin, numbers[-1])
 

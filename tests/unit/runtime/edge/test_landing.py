@@ -279,6 +279,36 @@ def test_a_file_that_is_no_message_is_put_aside(tmp_path: Path) -> None:
     assert [row["x"] for row in world.landed()] == [1.0, 3.0, 5.0]
 
 
+def test_messages_of_other_columns_stay(tmp_path: Path) -> None:
+    world = World(tmp_path, incoming())
+    world.message(1, {"k": ["a"], "x": [1.0], "y": [3.0]})
+    other = small_plan(columns={"k": "string", "x": "double", "y": "double", "z": "double"})
+    rows = pa.record_batch({"k": ["a"], "x": [1.0], "y": [3.0], "z": [4.0]})
+    for seq in (2, 3):
+        made = Rows("weather", ORIGIN, seq, ShedPlan(), ("k",), rows, np.array([seq]))
+        Central.of(tmp_path, {"weather": other}).handle(encoded_rows(made, other.schema, 1))
+        world.steps()
+    world.message(1, {"k": ["a"], "x": [2.0], "y": [3.0]}, origin=b"another.")
+    world.steps()
+    assert sorted(row["x"] for row in world.landed()) == [1.0, 2.0]
+    assert world.landing.idle
+    assert world.landing.counts == Landed(rows=2, messages=2)
+    assert len(world.told) == 1
+    assert "made for other columns" in world.told[0]
+    assert sorted(path.name for path in (tmp_path / "weather").glob("*.rows*")) == [
+        f"{ORIGIN.hex()}-{seq:012d}.rows" for seq in (2, 3)
+    ]
+
+
+def test_a_file_has_so_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(landing_module, "MOST_ROWS", 5)
+    world = World(tmp_path, incoming())
+    for seq, count in enumerate((2, 3, 1, 7, 1), 1):
+        world.message(seq, {"k": ["a"] * count}, shed=("x", "y"), cycle=seq)
+    world.steps()
+    assert [name[17:42] for name in world.names()] == [f"{a:012d}-{b:012d}" for a, b in ((1, 2), (3, 3), (4, 4), (5, 5))]
+
+
 def test_many_values_are_asked_for_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovering, "MOST_ASKED", 100)
     world = World(tmp_path, incoming(synopsis=frozenset({"x", "y"})))
