@@ -61,8 +61,12 @@ class Asking:
         """Requests to the edge with a store that are not answered yet, the first ones that fit into a reply."""
         found: list[bytes] = []
         size = 0
-        for data in self._requests():
-            if requested_origin(framed(data)) != origin:
+        for path, data in self._requests():
+            try:
+                if requested_origin(framed(data)) != origin:
+                    continue
+            except BadMessage:
+                _aside(path)
                 continue
             size += 2 * len(data)
             if len(found) == MOST_REQUESTS or (found and size > MOST_REPLY // 2):
@@ -90,7 +94,14 @@ class Asking:
     def answer(self, id_: bytes) -> Answer | None:
         """The answer to a request; None until all of it is there."""
         done = self.folder / f"{id_.hex()}.answered"
-        return self._whole(self._asked(done)) if done.exists() else None
+        if not done.exists():
+            return None
+        try:
+            asked = self._asked(done)
+        except BadMessage:
+            _aside(done)
+            return None
+        return self._whole(asked)
 
     def done(self, id_: bytes) -> None:
         """A request is not needed any more."""
@@ -117,20 +128,28 @@ class Asking:
             request.rename(request.with_suffix(".answered"))
         return asked.origin
 
-    def _requests(self) -> Iterator[bytes]:
-        """All open requests, the first one first; those that are done meanwhile are left out."""
+    def _requests(self) -> Iterator[tuple[Path, bytes]]:
+        """All open requests, the first one first; those that are done meanwhile, or cannot be read, are left out."""
         found = []
         for path in self.folder.glob("*.request"):
             with suppress(FileNotFoundError):
                 found.append((path.stat().st_mtime_ns, path.name, path))
         for _, _, path in sorted(found):
-            with suppress(FileNotFoundError):
-                yield path.read_bytes()
+            try:
+                data = path.read_bytes()
+            except OSError:
+                continue
+            yield path, data
 
     def _whole(self, asked: Request) -> Answer | None:
         type_ = self.schema.field(asked.attribute).type
         parts = sorted(self.folder.glob(f"{asked.id.hex()}-*.answer"))
-        found = [decoded_part(part_of(path.read_bytes()), asked, type_) for path in parts]
+        found = []
+        for path in parts:
+            try:
+                found.append(decoded_part(part_of(path.read_bytes()), asked, type_))
+            except ValueError:
+                _aside(path)
         at = 0
         used = []
         for part in found:
@@ -148,3 +167,9 @@ class Asking:
 
     def _asked(self, path: Path) -> Request:
         return decoded_request(framed(path.read_bytes()), self.schema)
+
+
+def _aside(path: Path) -> None:
+    """Puts away a file that is not what its name says, so that nobody reads it again."""
+    with suppress(OSError):
+        path.replace(path.with_name(f"{path.name}.bad"))

@@ -50,7 +50,7 @@ class Reception:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._server: Server | None = None
-        self._last_told = ""
+        self._failing: dict[str, tuple[str, float]] = {}
         self.failed: Exception | None = None
         self._lock = _locked(folder)
         try:
@@ -125,8 +125,8 @@ class Reception:
         self._lock.close()
 
     def turn(self) -> bool:
-        """Does what there is to do now; whether there was anything. OSError."""
-        found = [landing.step() for landing in self._landings.values()]
+        """Does what there is to do now; whether there was anything. A stream that cannot land keeps no other from it. OSError."""
+        found = [self._stepped(name, landing) for name, landing in self._landings.items()]
         found += [sharing.step(self._clock()) for sharing in self._sharings]
         self._overtake()
         return any(found)
@@ -138,17 +138,28 @@ class Reception:
                     wait = 0.0 if self.turn() else IDLE_S
                 except OSError as error:
                     wait = RETRY_S
-                    self._tell(f"rows cannot land in {self._folder.name} now: {error.strerror or error}")
+                    self._fails("", f"channels of {self._folder.name} cannot be split now: {error.strerror or error}")
                 self._stopping.wait(wait)
         except Exception as error:  # noqa: BLE001
             # Whoever runs the queries that wait for rows is to know.
             self.failed = error
             self._told(f"no more rows land: {error!r}")
 
-    def _tell(self, text: str) -> None:
-        """Once, and not each time that it is tried again."""
-        if text != self._last_told:
-            self._last_told = text
+    def _stepped(self, stream: str, landing: Landing) -> bool:
+        """A step of a landing, but not just after one that could not be."""
+        if stream in self._failing and self._clock() - self._failing[stream][1] < RETRY_S:
+            return False
+        try:
+            return landing.step()
+        except OSError as error:
+            self._fails(stream, f"rows of {stream} cannot land now: {error.strerror or error}")
+            return False
+
+    def _fails(self, what: str, text: str) -> None:
+        """Tells it once, and not each time that it is tried again."""
+        before = self._failing.get(what, ("", 0.0))[0]
+        self._failing[what] = (text, self._clock())
+        if text != before:
             self._told(text)
 
     def _landing(self, one: Incoming, keep_s: float) -> Landing:

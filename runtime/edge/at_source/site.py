@@ -331,7 +331,7 @@ class Site:
         for request in reply.requests:
             try:
                 self._ask(request)
-            except BadMessage as error:
+            except ValueError as error:
                 self.counts.refused_requests += 1
                 self.told(f"a request is not answered: {error}")
 

@@ -258,6 +258,27 @@ def test_edges_are_asked_for_what_they_counted(tmp_path: Path) -> None:
     assert central.handle(encoded_answer(answer_to(first, [1.0]), requested(first), 1)).requests == (second,)
 
 
+def test_requests_and_answers_that_are_none_are_put_aside(tmp_path: Path) -> None:
+    central = central_of(tmp_path)
+    asking = central.desks["weather"].asking
+    id_ = asking.ask(ORIGIN, "x", pa.record_batch({"k": ["a"]}), np.array([1]))
+    folder = tmp_path / "weather"
+    (folder / f"{'0' * 16}.request").write_bytes(b"nothing")
+    (folder / f"{'1' * 16}.request").mkdir()
+    (request,) = central.handle(message(1)).requests
+    assert (folder / f"{'0' * 16}.request.bad").exists()
+    (folder / f"{id_.hex()}-00000001.answer").write_bytes(b"nothing")
+    central.handle(encoded_answer(answer_to(request, [1.0]), requested(request), 1))
+    assert asking.answer(id_) is not None
+    (folder / f"{id_.hex()}-00000000.answer").write_bytes(b"nothing")
+    assert asking.answer(id_) is None
+    (folder / f"{id_.hex()}.answered").write_bytes(b"nothing")
+    assert asking.answer(id_) is None
+    assert sorted(path.name for path in folder.glob(f"{id_.hex()}*")) == [
+        f"{id_.hex()}-00000000.answer.bad", f"{id_.hex()}-00000001.answer.bad", f"{id_.hex()}.answered.bad"
+    ]
+
+
 def test_requests_of_an_earlier_run_are_cleared(tmp_path: Path) -> None:
     central = central_of(tmp_path)
     asking = central.desks["weather"].asking

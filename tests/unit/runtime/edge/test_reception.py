@@ -17,7 +17,7 @@ import pytest
 from streamq.runtime.edge.at_run.channel import LEASE_S, PERIOD_S, ChannelRule
 from streamq.runtime.edge.at_run.folder_desk import CONTACT, Contacts, found_plan
 from streamq.runtime.edge.at_run.incoming import Incoming, Landed
-from streamq.runtime.edge.at_run.reception import Reception
+from streamq.runtime.edge.at_run.reception import RETRY_S, Reception
 from streamq.runtime.edge.at_source.folder_sender import FolderSender
 from streamq.runtime.edge.at_source.http_sender import HttpSender
 from streamq.runtime.edge.frames import MOST_REVISION, BadMessage
@@ -237,6 +237,29 @@ def test_a_full_disk_is_told_once_and_tried_again(tmp_path: Path, monkeypatch: p
     reception.stop()
     assert len(told) == 1
     assert told[0].endswith("Not a directory")
+
+
+def test_a_stream_that_cannot_land_keeps_no_other_from_it(tmp_path: Path) -> None:
+    told: list[str] = []
+    clock = Clock()
+    reception = Reception(tmp_path, streams("a", "b"), {"uplink": 100.0}, told=told.append, clock=clock)
+    for name in "ab":
+        FolderSender(tmp_path, plan_of(name)).send(rows_of(plan_of(name), 1))
+    (file,) = (tmp_path / "a").glob("*.rows")
+    data = file.read_bytes()
+    file.unlink()
+    file.mkdir()
+    for _ in range(3):
+        reception.turn()
+        clock.now += RETRY_S
+    assert reception.counts()["b"].rows == 2
+    assert told == ["rows of a cannot land now: Is a directory"]
+    file.rmdir()
+    file.write_bytes(data)
+    while reception.turn():
+        pass
+    assert reception.counts()["a"].rows == 2
+    reception.stop()
 
 
 def test_a_failure_that_nobody_expected_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,6 +127,16 @@ def test_null_shed_and_sent_are_told_apart(tmp_path: Path) -> None:
     assert wide.recovered("x", ["a"], [1])[1] == [Status.NOT_RETAINED]
 
 
+def test_a_request_whose_key_cannot_be_is_refused(tmp_path: Path) -> None:
+    plan = small_plan(columns={"k": "double", "x": "double", "y": "double"})
+    harness = Harness(tmp_path, plan, [(1000.0, b'{"k": 1.0, "x": 1, "y": 1}\n{"k": 2.0, "x": 1, "y": 1}\n')])
+    harness.run()
+    asking = harness.central.desks["weather"].asking
+    asking.ask(harness.site.store.origin, "x", pa.record_batch({"k": [float("nan")]}), np.array([1]))
+    harness.run(lambda: harness.site.counts.refused_requests > 0)
+    assert harness.told[-1].startswith("a request is not answered: ")
+
+
 def test_rows_without_a_key_are_malformed(tmp_path: Path) -> None:
     bad = line(None, 1.0) + b'{"x": 3}\n' + line("a\0", 1.0) + line("k" * 300, 1.0) + b"nothing\n"
     harness = Harness(tmp_path, small_plan(), [(1000.0, bad + line("a", 1.0) + bad + line("b", 1.0))])
