@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -56,6 +57,13 @@ class Inbox:
     def __post_init__(self) -> None:
         """Finds out what is there."""
         self.folder.mkdir(parents=True, exist_ok=True)
+
+    def clear(self, before_s: float) -> None:
+        """Removes what processes that were killed did not end to write, before a time of day in seconds. OSError."""
+        for path in self.folder.glob(".*.rows.*"):
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < before_s:
+                    path.unlink()
 
     def accept(self, origin: bytes, seq: int, message: bytes) -> bool:
         """Writes a message down; False for one that came before. What was there before the first one is not missed."""

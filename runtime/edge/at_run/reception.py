@@ -28,6 +28,9 @@ IDLE_S = 0.1
 RETRY_S = 1.0
 """The same where a file could not be read or written."""
 
+WRITING_S = 3_600.0
+"""Nobody writes a message for as long."""
+
 
 class Reception:
     """``folder``: with a folder for each of the ``streams``; ``channels``: by name, in kbit/s or as rules.
@@ -59,6 +62,7 @@ class Reception:
             for name, plan in plans.items():
                 leave_plan(folder / name, plan)
             for name, desk in self.central.desks.items():
+                desk.inbox.clear(time.time() - WRITING_S)
                 _check_waiting(name, desk.inbox)
             self._contacts = {name: Contacts(folder / name, clock) for name in plans}
             self._heard: dict[str, Contact] = {}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -260,6 +261,18 @@ def test_a_stream_that_cannot_land_keeps_no_other_from_it(tmp_path: Path) -> Non
         pass
     assert reception.counts()["a"].rows == 2
     reception.stop()
+
+
+def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
+    FolderSender(tmp_path, plan_of("a")).send(rows_of(plan_of("a"), 1))
+    (file,) = (tmp_path / "a").glob("*.rows")
+    old, new = (file.with_name(f".{file.name}.{pid}") for pid in (7, 8))
+    for path in (old, new):
+        path.write_bytes(b"SQED")
+    for path in (old, file):
+        os.utime(path, (time.time() - 4000,) * 2)
+    Reception(tmp_path, streams("a", channel=""), {}).stop()
+    assert [path.exists() for path in (old, new, file)] == [False, True, True]
 
 
 def test_a_failure_that_nobody_expected_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
