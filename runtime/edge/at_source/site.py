@@ -15,15 +15,15 @@ from streamq.dsl.records import dataclass, field, replace
 from streamq.runtime.edge.at_source.answering import answered
 from streamq.runtime.edge.at_source.backoff import Backoff
 from streamq.runtime.edge.at_source.bucket import Bucket
+from streamq.runtime.edge.at_source.counts import Counts, why_left_out
 from streamq.runtime.edge.at_source.offered import Offered
 from streamq.runtime.edge.at_source.packing import packed_answers, parts
 from streamq.runtime.edge.at_source.parsing import parsed, shown
-from streamq.runtime.edge.at_source.pipeline import Pipeline, Step, fit_to, looked_at_again
+from streamq.runtime.edge.at_source.pipeline import Pipeline, fit_to, looked_at_again
 from streamq.runtime.edge.at_source.progress import Progress
 from streamq.runtime.edge.at_source.source import Source
 from streamq.runtime.edge.at_source.store import Store
 from streamq.runtime.edge.at_source.taken import MESSAGES, Taken
-from streamq.runtime.edge.columns import MOST_TEXT
 from streamq.runtime.edge.frames import BadMessage, Kind, framed
 from streamq.runtime.edge.messages import Poll, decoded_request, encoded_poll
 from streamq.runtime.edge.plan import BadPlan, EdgePlan
@@ -41,22 +41,6 @@ KEPT = 0.8
 
 MOST_ANSWERS = 16 << 20
 """Bytes of answers that wait; requests that come when there are as many will come again."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """What went through an edge since it started: ``rows``, those of them that were sifted out, ``dropped``, and lines that were
-    none. ``sent``: bytes of ``messages``, with what the transport adds to them. ``answers``: parts, of which a message has several.
-    """
-
-    rows: int = 0
-    dropped: int = 0
-    malformed: int = 0
-    messages: int = 0
-    sent: int = 0
-    answers: int = 0
-    failures: int = 0
-    refused_requests: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +171,8 @@ class Site:
         self._pipeline.answers_kbps = self._taken.kbps_at(self.steady())
         step = self._pipeline.after(self._progress, found.rows, block.position, now, everything)
         self.counts.malformed += step.unkept + step.too_wide
-        self._tell_of_rows(step)
+        for what, text in why_left_out(step, self.plan.bucket - self.transport.extra):
+            self._tell_once(what, text)
         if step.decision is not None or step.plan is not None:
             self.store.commit(step, round((now - self.plan.retain_s) * 1000), self.plan.synopsis_bytes)
             self.counts.rows += step.rows
@@ -208,17 +193,6 @@ class Site:
         self._progress = progress
         if left:
             self.keep()
-
-    def _tell_of_rows(self, step: Step) -> None:
-        """Why rows are left out, or go in bursts, the first time."""
-        if step.unkept:
-            self._tell_once("unkept", "rows are counted as malformed that no synopsis can keep: NULL, NaN or a text of more than "
-                            f"{MOST_TEXT} characters in a column of CYCLE, or the least BIGINT")
-        if step.too_wide:
-            self._tell_once("too wide", "rows are counted as malformed that are wider than any message")
-        if any(len(message) + self.transport.extra > self.plan.bucket for message in step.messages):
-            self._tell_once("wide", f"a row is wider than the bucket of {self.plan.bucket} bytes, and goes in one burst: "
-                            "a larger `bucket` says that it may")
 
     def _tell_once(self, what: str, text: str) -> None:
         if what not in self._once_told:

@@ -148,7 +148,7 @@ class Files:
             return self._open_later(later)
         there = os.fstat(file.fileno())
         before, offset = self._position.inode, self._position.offset
-        if there.st_size < offset or (before is not None and before != _inode(there)):
+        if there.st_size < offset or (before is not None and before[1] != there.st_ino):
             offset = 0
         self._cutter = Cutter(self.block, skipping=self._position.skipping and offset > 0)
         if self.header:
