@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from streamq.dsl.diagnostics import Diagnostic
@@ -173,7 +173,7 @@ class Received:
     answer came too ``late``, and those that the edge had ``not_retained``; ``bad``: files that were no messages.
     """
 
-    stream: str
+    stream: str = ""
     rows: int = 0
     dropped: int = 0
     messages: int = 0
@@ -182,6 +182,11 @@ class Received:
     late: int = 0
     not_retained: int = 0
     bad: int = 0
+
+    def __add__(self, other: Received) -> Received:
+        """Both together, of the same stream."""
+        numbers = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "stream"}
+        return replace(self, **numbers)
 
     @property
     def words(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from streamq.compiler.analysis.edges import edge_streams, recoveries, sheds, sifts
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.policy import check_recover, check_shed, refuse
+from streamq.compiler.binder.policy_columns import named
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.edges import SHED_COLUMNS, Channel, arrow_type, bounds_of, has_bounds
 from streamq.compiler.ir.rewrite import walk
@@ -146,25 +147,13 @@ def _check_declared(policy: ast.Policy, streams: Sequence[lg.SourceDecl], known:
     """An edge knows the columns that its rows have, and not what the run makes of them. ``known``: all that there are."""
     declared = {f.name.casefold() for d in streams for f in d.fields if f.name not in d.unlisted}
     made = {name.casefold() for name in known} - declared
-    for name in _named(policy):
+    for name in named(policy):
         text = name.parts[-1].text
         if text.casefold() in made:
             context.error(
                 "SQ0602", f"`{text}` is computed where the rows come, so an edge can neither keep, shed nor store it", name.span,
                 help="name the columns of the source that it is made of",
             )
-
-
-def _named(policy: ast.Policy) -> tuple[ast.Name, ...]:
-    match policy:
-        case ast.Shed(method=ast.ShedAttributes(keep=names)) | ast.Shed(method=ast.ShedSifter(attributes=names)):
-            return names
-        case ast.Recover(method=ast.RecoverNearest(columns=names)):
-            return names
-        case ast.Recover(method=ast.RecoverSynopsis(columns=names, cycle=cycle)):
-            return (*names, *cycle) if isinstance(cycle, tuple) else names
-        case _:
-            return ()
 
 
 def check_capacity(policy: ast.Shed, context: BindContext) -> None:

@@ -47,7 +47,7 @@ def check_policy_columns(
     entries = tuple(Entry(s.name, tuple((f.name, f) for f in s.fields)) for s in streams)
     scope = Scope(entries)
     for policy in policies:
-        for name in _named(policy):
+        for name in named(policy):
             scope.resolve(name, context)
         if isinstance(policy, ast.Shed) and isinstance(policy.method, ast.ShedRandom):
             for key in policy.method.keys:
@@ -63,7 +63,7 @@ def check_policy_columns(
     return tuple(utilities)
 
 
-def _named(policy: ast.Policy) -> tuple[ast.Name, ...]:
+def named(policy: ast.Policy) -> tuple[ast.Name, ...]:
     """The columns that must belong to one of the streams."""
     match policy:
         case ast.Shed(method=ast.ShedSifter(attributes=names)):

@@ -51,27 +51,3 @@ class Incoming:
         """Of the files."""
         bounds = [(name, pa.float64()) for pair in self.bounds.values() for name in pair]
         return pa.schema([*self.plan.schema, *bounds, (SHED, pa.list_(pa.string()))])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Landed:
-    """What came of a stream. ``dropped``: rows that went at the source; ``shed``: values; of those that were asked for, ``recovered`` ones, those that came ``late``,
-    and those that were ``not_retained``; ``bad``: files that are no messages.
-    """
-
-    rows: int = 0
-    dropped: int = 0
-    messages: int = 0
-    shed: int = 0
-    recovered: int = 0
-    late: int = 0
-    not_retained: int = 0
-    bad: int = 0
-
-    def __add__(self, other: Landed) -> Landed:
-        """Both together."""
-        return Landed(
-            rows=self.rows + other.rows, dropped=self.dropped + other.dropped, messages=self.messages + other.messages, shed=self.shed + other.shed,
-            recovered=self.recovered + other.recovered, late=self.late + other.late,
-            not_retained=self.not_retained + other.not_retained, bad=self.bad + other.bad,
-        )

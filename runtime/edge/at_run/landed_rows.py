@@ -9,23 +9,24 @@ import pyarrow as pa
 
 from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.at_run.bounds import exact, numeric
-from streamq.runtime.edge.at_run.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.incoming import Incoming
 from streamq.runtime.edge.at_run.recovering import Asked, Column, recovered, sent, was_shed
 from streamq.runtime.edge.at_run.references import References
 from streamq.runtime.edge.messages import Rows
+from streamq.runtime.metrics import Received
 
 
 def landed_rows(
     incoming: Incoming, messages: Sequence[Rows], asked: Sequence[Asked], answers: Sequence[Answer | None],
     references: References,
-) -> tuple[pa.Table, Landed]:
+) -> tuple[pa.Table, Received]:
     """The rows of messages of one edge, with what answers say; None for an answer that did not come in time.
 
     ``references`` see the messages, each after its own shed values were taken from them.
     """
     schema = incoming.plan.schema
     near = _near(incoming, messages, references)
-    counts = Landed(
+    counts = Received(
         rows=sum(message.rows.num_rows for message in messages), messages=len(messages),
         dropped=sum(message.dropped for message in messages),
         shed=sum(message.rows.num_rows * len(_shed(incoming, message)) for message in messages),
@@ -44,7 +45,7 @@ def landed_rows(
         arrays.append(column.values)
         if f.name in incoming.bounds and column.bounds is not None:
             bounds += column.bounds.arrays()
-        counts += Landed(recovered=column.recovered, not_retained=column.lost)
+        counts += Received(recovered=column.recovered, not_retained=column.lost)
     return pa.Table.from_arrays([*arrays, *bounds, _shed_columns(incoming, messages)], schema=incoming.schema), counts
 
 

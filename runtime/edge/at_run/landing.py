@@ -20,7 +20,7 @@ from streamq.dsl.records import dataclass, field, replace
 from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.at_run.asking import Asking
 from streamq.runtime.edge.at_run.inbox import Inbox
-from streamq.runtime.edge.at_run.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.incoming import Incoming
 from streamq.runtime.edge.at_run.known import Memories, Memory
 from streamq.runtime.edge.at_run.landed_rows import landed_rows
 from streamq.runtime.edge.at_run.recovering import Asked, asked
@@ -29,6 +29,7 @@ from streamq.runtime.edge.at_run.row_files import RowFiles
 from streamq.runtime.edge.columns import keepable
 from streamq.runtime.edge.frames import BadMessage, OtherColumns
 from streamq.runtime.edge.messages import Rows
+from streamq.runtime.metrics import Received
 
 MOST_BYTES = 32 << 20
 """Of the messages of a file."""
@@ -59,7 +60,7 @@ class Waiting:
     since_s: float
     memory: Memory
     rows: pa.Table | None = None
-    counts: Landed = field(default_factory=Landed)
+    counts: Received = field(default_factory=Received)
 
 
 class Landing:
@@ -75,7 +76,7 @@ class Landing:
     ) -> None:
         self.incoming, self.inbox, self.asking = incoming, inbox, asking
         self.told, self.clock, self.day, self.keep_s = told, clock, day, keep_s
-        self.counts = Landed()
+        self.counts = Received()
         plan = incoming.plan
         nearest = [name for name in plan.columns if name in incoming.nearest]
         # Nobody waits any more for what an earlier process asked.
@@ -165,7 +166,7 @@ class Landing:
             raise
         except BadMessage as error:
             name = self.inbox.aside(origin, seq)
-            self.counts += Landed(bad=1)
+            self.counts += Received(bad=1)
             self.told(f"a message of {self.incoming.plan.stream} is put aside as {name}: {error}")
             return None
         return found

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from streamq.compiler.ir.edges import EdgeStream
@@ -67,13 +68,7 @@ def land_all(reception: Reception, plan: PhysicalPlan, stop: threading.Event) ->
 
 def received(reception: Reception) -> tuple[Received, ...]:
     """What came, by stream."""
-    return tuple(
-        Received(
-            stream, rows=c.rows, dropped=c.dropped, messages=c.messages, shed=c.shed, recovered=c.recovered, late=c.late,
-            not_retained=c.not_retained, bad=c.bad,
-        )
-        for stream, c in reception.counts().items()
-    )
+    return tuple(replace(counts, stream=stream) for stream, counts in reception.counts().items())
 
 
 def _reception_of(plan: PhysicalPlan, told: Callable[[str], None]) -> Reception:

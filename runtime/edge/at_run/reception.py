@@ -14,13 +14,14 @@ from streamq.runtime.edge.at_run.central import Central, Contact
 from streamq.runtime.edge.at_run.channel import ChannelRule
 from streamq.runtime.edge.at_run.folder_desk import Contacts, found_plan, leave_plan
 from streamq.runtime.edge.at_run.inbox import Inbox
-from streamq.runtime.edge.at_run.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.incoming import Incoming
 from streamq.runtime.edge.at_run.landing import KEEP_S, Landing
 from streamq.runtime.edge.at_run.opening import checked, first_plans, member, of_channel, shared
 from streamq.runtime.edge.at_run.server import Server
 from streamq.runtime.edge.at_run.sharing import Sharing
 from streamq.runtime.edge.frames import MOST_REVISION, BadMessage, OtherColumns
 from streamq.runtime.edge.plan import EdgePlan
+from streamq.runtime.metrics import Received
 
 IDLE_S = 0.1
 """How long nothing is looked at where there was nothing to do."""
@@ -93,7 +94,7 @@ class Reception:
         """Whether all that came has landed."""
         return all(landing.idle for landing in self._landings.values())
 
-    def counts(self) -> Mapping[str, Landed]:
+    def counts(self) -> Mapping[str, Received]:
         """What came since it was made, by stream."""
         return {name: landing.counts for name, landing in self._landings.items()}
 

@@ -14,11 +14,12 @@ from streamq.runtime.edge.answers import Answer
 from streamq.runtime.edge.at_run import landing as landing_module
 from streamq.runtime.edge.at_run import recovering
 from streamq.runtime.edge.at_run.central import Central
-from streamq.runtime.edge.at_run.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.incoming import Incoming
 from streamq.runtime.edge.at_run.landing import ASK_S, LOOK_S, Landing
 from streamq.runtime.edge.frames import framed
 from streamq.runtime.edge.messages import Rows, decoded_request, encoded_rows
 from streamq.runtime.edge.plan import CycleRule
+from streamq.runtime.metrics import Received
 from streamq.stdlib.attributes.shed_plan import ShedPlan
 from streamq.stdlib.recovery.lookup import Status
 from tests.unit.runtime.edge.support import (
@@ -115,7 +116,7 @@ def test_rows_wait_for_their_answers(tmp_path: Path) -> None:
         {"k": "b", "x": None, "y": None, "shed_columns": ["x", "y"]} | null,
         {"k": "a", "x": 103.0, "y": None, "x_lo": pytest.approx(103 / 1.05), "x_hi": pytest.approx(103 / 0.95), "shed_columns": ["x", "y"]},
     ]
-    assert world.landing.counts == Landed(rows=6, messages=3, shed=6, recovered=4)
+    assert world.landing.counts == Received(rows=6, messages=3, shed=6, recovered=4)
     assert sorted(path.name for path in (tmp_path / "weather").iterdir()) == [f"{ORIGIN.hex()}.taken", "rows"]
 
 
@@ -148,7 +149,7 @@ def test_rows_do_not_wait_for_an_edge_that_is_gone(tmp_path: Path) -> None:
     world.clock.now += 0.2
     world.steps()
     assert [(row["x"], row["shed_columns"]) for row in world.landed()] == [(3.0, []), (None, ["x"])]
-    assert world.landing.counts == Landed(rows=2, messages=2, shed=1, late=1)
+    assert world.landing.counts == Received(rows=2, messages=2, shed=1, late=1)
     assert world.asking.open(ORIGIN) == ()
     world.message(2, {"k": ["a"], "y": [3.0]}, shed=("x",))
     world.landing.step(at_once=True)
@@ -219,7 +220,7 @@ def test_what_is_not_retained_is_counted(tmp_path: Path) -> None:
     world.answer(lambda k, cycle: None, float("nan"), Status.NOT_RETAINED)
     world.steps()
     assert [row["x"] for row in world.landed()] == [None] * 2
-    assert world.landing.counts == Landed(rows=2, messages=1, shed=2, not_retained=2)
+    assert world.landing.counts == Received(rows=2, messages=1, shed=2, not_retained=2)
 
 
 def test_a_stream_without_a_key(tmp_path: Path) -> None:
@@ -242,7 +243,7 @@ def test_a_stream_without_a_key(tmp_path: Path) -> None:
     world.central.handle(encoded_answer(answer, request, 1))
     world.steps()
     assert [row["x"] for row in world.landed()] == [1.5, 1.5, 1.5, None, 4.5, 4.5]
-    assert world.landing.counts == Landed(rows=6, messages=2, shed=6, recovered=5, not_retained=1)
+    assert world.landing.counts == Received(rows=6, messages=2, shed=6, recovered=5, not_retained=1)
 
 
 def test_what_nobody_reads_is_not_shed(tmp_path: Path) -> None:
@@ -265,7 +266,7 @@ def test_a_file_that_is_no_message_is_put_aside(tmp_path: Path) -> None:
     assert [row["x"] for row in world.landed()] == [1.0, 3.0]
     assert bad.with_name(f"{bad.name}.bad").exists()
     assert world.told == [f"a message of weather is put aside as {bad.name}.bad: the message is cut off in its first bytes"]
-    assert world.landing.counts == Landed(rows=2, messages=2, bad=1)
+    assert world.landing.counts == Received(rows=2, messages=2, bad=1)
     # One whose key is NULL, which nobody takes at the port, cannot be asked for; after it only this one came.
     null = pa.record_batch({"k": pa.array([None], pa.string()), "x": [1.0], "y": [3.0]})
     made = Rows("weather", ORIGIN, 4, ShedPlan(), ("k",), null, np.array([1]))
@@ -292,7 +293,7 @@ def test_messages_of_other_columns_stay(tmp_path: Path) -> None:
     world.steps()
     assert sorted(row["x"] for row in world.landed()) == [1.0, 2.0]
     assert world.landing.idle
-    assert world.landing.counts == Landed(rows=2, messages=2)
+    assert world.landing.counts == Received(rows=2, messages=2)
     assert len(world.told) == 1
     assert "made for other columns" in world.told[0]
     assert sorted(path.name for path in (tmp_path / "weather").glob("*.rows*")) == [
@@ -369,7 +370,7 @@ def test_the_nearest_row_of_the_cycle_before(tmp_path: Path) -> None:
     assert [row["x"] for row in world.landed()] == [None, 1.0, 2.0, None, 2.0, 2.0, 1.0]
     assert [row["name"] for row in world.landed()][4:] == ["C", "B", "A"]
     assert [row["x_lo"] for row in world.landed()] == [None, 1.0, 2.0, None, None, None, None]
-    assert world.landing.counts == Landed(rows=7, messages=3, shed=7, recovered=6, not_retained=1)
+    assert world.landing.counts == Received(rows=7, messages=3, shed=7, recovered=6, not_retained=1)
     # It is still there after a restart, and rows of an older cycle go.
     world.start()
     world.message(4, {"k": ["a"], "y": [21], "z": [2.0], "name": ["D"]}, shed=("x",))

@@ -17,7 +17,7 @@ import pytest
 
 from streamq.runtime.edge.at_run.channel import LEASE_S, PERIOD_S, ChannelRule
 from streamq.runtime.edge.at_run.folder_desk import CONTACT, Contacts, found_plan
-from streamq.runtime.edge.at_run.incoming import Incoming, Landed
+from streamq.runtime.edge.at_run.incoming import Incoming
 from streamq.runtime.edge.at_run.reception import RETRY_S, Reception
 from streamq.runtime.edge.at_source.folder_sender import FolderSender
 from streamq.runtime.edge.at_source.http_sender import HttpSender
@@ -31,6 +31,7 @@ from streamq.runtime.edge.messages import (
 from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.edge.plan_file import from_json
 from streamq.runtime.edge.transport import Refused
+from streamq.runtime.metrics import Received
 from streamq.stdlib.attributes.shed_plan import ShedPlan
 from tests.unit.runtime.edge.support import Clock, small_plan
 
@@ -72,7 +73,7 @@ def test_once_lands_what_is_there(tmp_path: Path) -> None:
     sender.send(rows_of(one.plan, 2, ("x",)))
     reception = Reception(tmp_path, [one], {})
     reception.once(0.0)
-    assert reception.counts() == {"weather": Landed(rows=4, messages=2, shed=2, late=2)}
+    assert reception.counts() == {"weather": Received(rows=4, messages=2, shed=2, late=2)}
     assert reception.address == ""
     assert pq.read_table(tmp_path / "weather" / "rows").num_rows == 4
     reception.stop()
