@@ -12,6 +12,7 @@ import re
 
 from streamq.compiler.explain.script import Script, literal
 from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.edges import EdgeStream
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.connectors import EVENT_TIME, find_connector
@@ -109,7 +110,7 @@ def refusals(plan: ph.PhysicalPlan) -> tuple[Diagnostic, ...]:
 def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
     """The text of the program; one function per query."""
     settings = {**SETTINGS, **_state_store(plan), **_settings(plan)}
-    parts = [HEADER.format(name=name.replace('"', "'"))]
+    parts = [HEADER.format(name=name.replace('"', "'")), *map(_edge, plan.edges)]
     parts.append("SETTINGS = {\n")
     parts += [
         f"    {literal(k)}: {_from_environment(k) if is_secret(k) else literal(v)},\n"
@@ -127,6 +128,13 @@ def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
         app=literal(name), interval=literal(f"{interval} milliseconds" if interval else "0 seconds")
     ))
     return "".join(parts)
+
+
+def _edge(edge: EdgeStream) -> str:
+    return (
+        f"# The rows of stream {literal(edge.stream)} come from an edge: the files that are read here are written by `streamq run`,\n"
+        "# which has to be at work beside this program.\n"
+    )
 
 
 def _state_store(plan: ph.PhysicalPlan) -> dict[str, str]:

@@ -136,6 +136,8 @@ def test_a_stream_is_read_as_files_of_what_came() -> None:
     assert 'stream_path("inbox/weather/rows")' in text
     assert "`humidity` DOUBLE" in text
     assert "`shed_columns` ARRAY<STRING>" in text
+    assert "rows of stream 'weather' come from an edge" in text.replace('"', "'")
+    compile(text, "program", "exec")
 
 
 def test_explain_says_of_each_column_what_happens_to_it() -> None:
