@@ -191,14 +191,33 @@ class Cast(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Approx(Node):
+    """What a sketch may cost and how far it may err; None: the planner says.
+
+    ``within``: the error, 0 to 1; ``confidence``: how often it holds; ``memory``: bytes; ``sample``: the share of what
+    could be looked at that is; ``method``: the sketch, in capitals.
+    """
+
+    within: float | None = None
+    confidence: float | None = None
+    memory: int | None = None
+    sample: float | None = None
+    method: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Expr):
-    """``name(args)``, ``COUNT(*)`` (``star``), ``COUNT(DISTINCT x)``, ``agg(x) FILTER (WHERE c)``."""
+    """``name(args)``, ``COUNT(*)`` (``star``), ``COUNT(DISTINCT x)``, ``agg(x) FILTER (WHERE c)``.
+
+    ``approx``: ``agg(x WITHIN 5 PERCENT MEMORY 64 KB)``.
+    """
 
     name: Ident
     args: tuple[Expr, ...] = ()
     star: bool = False
     distinct: bool = False
     filter: Expr | None = None
+    approx: Approx | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +372,7 @@ class Select(SetExpr):
     group_by: tuple[Expr, ...] = ()
     having: Expr | None = None
     distinct: Distinct = Distinct.ALL
+    approx: Approx | None = None
 
 
 @dataclass(frozen=True, slots=True)

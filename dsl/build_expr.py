@@ -278,6 +278,12 @@ def call(
     return ast.Call(name=b.ident(name), args=args or (), filter=filter, span=span)
 
 
+def call_approx(
+    b: Build, span: Span, name: Token, args: tuple[ast.Expr, ...], approx: ast.Approx, filter: ast.Expr | None
+) -> ast.Expr:
+    return ast.Call(name=b.ident(name), args=args, approx=approx, filter=filter, span=span)
+
+
 def call_distinct(
     b: Build, span: Span, name: Token, args: tuple[ast.Expr, ...], filter: ast.Expr | None
 ) -> ast.Expr:
@@ -328,6 +334,7 @@ EXPR_ACTIONS: dict[str, Callable[..., Any]] = {
     "between": between,
     "binary": binary,
     "call": call,
+    "call_approx": call_approx,
     "call_distinct": call_distinct,
     "call_star": call_star,
     "case": case,

@@ -124,7 +124,7 @@ def shed_by_utility(_b: Build, span: Span) -> ast.ShedMethod:
 def shed_sifter(
     b: Build, span: Span, attributes: tuple[ast.Name, ...], *options: Setting
 ) -> ast.ShedMethod:
-    given = _settings(b, options)
+    given = settings(b, options)
     return ast.ShedSifter(
         attributes=attributes,
         regions=given.get("REGIONS"),
@@ -144,7 +144,7 @@ def shed_windows(_b: Build, span: Span) -> ast.ShedMethod:
 
 
 def shed_join(b: Build, span: Span, *options: Setting) -> ast.ShedMethod:
-    given = _settings(b, options)
+    given = settings(b, options)
     return ast.ShedJoin(
         basic_window=given.get("BASIC WINDOW"), sample=given.get("SAMPLE"), span=span
     )
@@ -154,12 +154,13 @@ def shed_attributes(_b: Build, span: Span, keep: tuple[ast.Name, ...] | None) ->
     return ast.ShedAttributes(keep=keep or (), span=span)
 
 
-def _settings(b: Build, settings: tuple[Setting, ...]) -> dict[str, Any]:
-    report_twice(b, ((name, span) for name, _, span in settings))
-    return {name: value for name, value, _ in reversed(settings)}
+def settings(b: Build, items: tuple[Setting, ...]) -> dict[str, Any]:
+    """The values of items of a clause by their names; of what is there twice the first, and a report."""
+    report_twice(b, ((name, span) for name, _, span in items))
+    return {name: value for name, value, _ in reversed(items)}
 
 
-def _setting(name: str) -> Callable[[Build, Span, Any], Setting]:
+def setting(name: str) -> Callable[[Build, Span, Any], Setting]:
     return lambda _b, span, value: (name, value, span)
 
 
@@ -194,7 +195,7 @@ def goal_percent(_b: Build, span: Span, amount: Decimal, _percent: bool) -> ast.
 def recover_synopsis(
     b: Build, span: Span, columns: tuple[ast.Name, ...], *options: Setting
 ) -> ast.Policy:
-    given = _settings(b, options)
+    given = settings(b, options)
     method = ast.RecoverSynopsis(
         columns=columns,
         error=given.get("ERROR"),
@@ -222,7 +223,7 @@ def every_column(_b: Build, _span: Span) -> tuple[ast.Name, ...]:
 
 
 POLICY_ACTIONS: dict[str, Callable[..., Any]] = {
-    "basic_window": _setting("BASIC WINDOW"),
+    "basic_window": setting("BASIC WINDOW"),
     "drop_kind": keyword,
     "every_column": every_column,
     "goal_capacity": goal_capacity,
@@ -244,8 +245,8 @@ POLICY_ACTIONS: dict[str, Callable[..., Any]] = {
     "recover_estimate": recover_estimate,
     "recover_nearest": recover_nearest,
     "recover_synopsis": recover_synopsis,
-    "regions": _setting("REGIONS"),
-    "sample": _setting("SAMPLE"),
+    "regions": setting("REGIONS"),
+    "sample": setting("SAMPLE"),
     "shed": shed,
     "shed_attributes": shed_attributes,
     "shed_auto": shed_auto,
@@ -257,14 +258,14 @@ POLICY_ACTIONS: dict[str, Callable[..., Any]] = {
     "shed_random": shed_random,
     "shed_sifter": shed_sifter,
     "shed_windows": shed_windows,
-    "sifter_drop": _setting("DROP"),
-    "sifter_partition": _setting("PARTITION"),
+    "sifter_drop": setting("DROP"),
+    "sifter_partition": setting("PARTITION"),
     "split_kind": keyword,
     "stream_policies": policies,
-    "synopsis_cycle": _setting("CYCLE"),
+    "synopsis_cycle": setting("CYCLE"),
     "synopsis_cycle_auto": _auto("CYCLE"),
-    "synopsis_error": _setting("ERROR"),
+    "synopsis_error": setting("ERROR"),
     "synopsis_error_auto": _auto("ERROR"),
-    "synopsis_retain": _setting("RETAIN"),
+    "synopsis_retain": setting("RETAIN"),
 }
 """Rule or alias of the grammar to the function that makes its value."""

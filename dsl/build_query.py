@@ -132,6 +132,7 @@ def select(
     where: ast.Expr | None,
     group_by: tuple[ast.Expr, ...] | None,
     having: ast.Expr | None,
+    approx: ast.Approx | None,
 ) -> ast.Select:
     return ast.Select(
         items=items,
@@ -140,6 +141,7 @@ def select(
         group_by=group_by or (),
         having=having,
         distinct=distinct or ast.Distinct.ALL,
+        approx=approx,
         span=span,
     )
 

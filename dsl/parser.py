@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from streamq.dsl import ast
 from streamq.dsl.build import Build
+from streamq.dsl.build_approx import APPROX_ACTIONS
 from streamq.dsl.build_expr import EXPR_ACTIONS
 from streamq.dsl.build_policy import POLICY_ACTIONS
 from streamq.dsl.build_query import QUERY_ACTIONS
@@ -23,6 +24,7 @@ from streamq.dsl.tables import load_tables
 from streamq.dsl.types import Type
 
 ACTIONS: dict[str, Callable[..., Any]] = {
+    **APPROX_ACTIONS,
     **EXPR_ACTIONS,
     **QUERY_ACTIONS,
     **POLICY_ACTIONS,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from streamq.dsl import ast
 from streamq.dsl.layout import LINE, Doc, Group, Indent, bracketed, joined
-from streamq.dsl.print_parts import Docs, duration_text, name_text, string_text, words
+from streamq.dsl.print_parts import Docs, duration_text, name_text, percent_text, string_text, words
+from streamq.dsl.words import MEMORY_UNITS
 
 _OR, _AND, _NOT, _PREDICATE, _SUM, _TERM, _FACTOR, _CHAIN = range(8)
 _BINARY = {"OR": _OR, "AND": _AND}
@@ -49,6 +50,8 @@ def expr_doc(node: ast.Node, docs: Docs) -> Doc | None:
             return docs.list(items)
         case ast.Call():
             return _call(node, docs)
+        case ast.Approx():
+            return _approx(node)
         case ast.Cast(operand=operand, type=type):
             return bracketed("CAST(", (docs[operand], LINE, f"AS {type}"), ")")
         case ast.When(condition=condition, result=result):
@@ -116,11 +119,30 @@ def _call(call: ast.Call, docs: Docs) -> Doc:
     inside: Doc = "*" if call.star else docs.items(call.args)
     if call.distinct:
         inside = ("DISTINCT ", inside)
+    if call.approx is not None:
+        inside = (inside, " ", docs[call.approx])
     name = name_text(call.name.text)
     doc: Doc = bracketed(f"{name}(", inside, ")") if call.star or call.args else f"{name}()"
     if call.filter is None:
         return doc
     return (doc, bracketed(" FILTER (", ("WHERE ", docs[call.filter]), ")"))
+
+
+def _approx(approx: ast.Approx) -> Doc:
+    return words(
+        None if approx.within is None else f"WITHIN {percent_text(approx.within)}",
+        None if approx.confidence is None else f"CONFIDENCE {percent_text(approx.confidence)}",
+        None if approx.memory is None else f"MEMORY {_memory_text(approx.memory)}",
+        None if approx.sample is None else f"SAMPLE {percent_text(approx.sample)}",
+        None if approx.method is None else f"METHOD {name_text(approx.method)}",
+    )
+
+
+def _memory_text(size: int) -> str:
+    for unit, factor in reversed(MEMORY_UNITS.items()):
+        if size % factor == 0:
+            return f"{size // factor} {unit}"
+    return f"{size} BYTES"
 
 
 def _case(case: ast.Case, docs: Docs) -> Doc:

@@ -113,6 +113,8 @@ def _select(node: ast.Select, docs: Docs) -> Doc:
         lines.append((docs.before(first), _listed("GROUP BY", node.group_by, docs)))
     if node.having:
         lines.append(_condition("HAVING", node.having, docs))
+    if node.approx:
+        lines.append(docs[node.approx])
     return joined(lines, LINE)
 
 

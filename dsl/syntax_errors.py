@@ -77,6 +77,11 @@ _THINGS: tuple[tuple[frozenset[str], frozenset[str], str], ...] = (
         "JOIN",
     ),
     (frozenset({"NAME", "AS"}), frozenset({"NAME", "AS"}), ""),
+    (
+        frozenset({"WITHIN", "MEMORY"}),
+        frozenset("WITHIN CONFIDENCE MEMORY SAMPLE METHOD".split()),
+        "",
+    ),
     (frozenset({"STRING"}), frozenset({"STRING"}), "a text in single quotes"),
     (frozenset({"NAME"}), frozenset({"NAME", "RESERVED"}), "a name"),
     (frozenset({"UNIT"}), frozenset({"UNIT"}), "a unit of time such as SECONDS"),

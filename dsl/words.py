@@ -20,18 +20,26 @@ CALLABLE = frozenset({"SHED", "LEFT", "RIGHT"})
 
 FOLLOWED_BY: dict[str, frozenset[str]] = {
     "APPROX": frozenset({"DISTINCT"}),
+    "CONFIDENCE": frozenset({"NUMBER"}),
     "DATE": frozenset({"STRING"}),
     "DSTREAM": frozenset({"("}),
     "FILTER": frozenset({"("}),
     "INTERVAL": frozenset({"STRING", "NUMBER", "DURATION", "-"}),
     "ISTREAM": frozenset({"("}),
+    "MEMORY": frozenset({"NUMBER"}),
+    "METHOD": frozenset({"NAME"}),
     "PRIMARY": frozenset({"KEY"}),
     "RSTREAM": frozenset({"("}),
+    "SAMPLE": frozenset({"NUMBER"}),
     "TABLE": frozenset({"NAME"}),
     "TIMESTAMP": frozenset({"STRING"}),
     "WATERMARK": frozenset({"FOR"}),
+    "WITHIN": frozenset({"FP", "NUMBER"}),
 }
 """Keywords that are names unless one of these comes next, where a name could stand as well."""
+
+MEMORY_UNITS: dict[str, int] = {"BYTES": 1, "KB": 1 << 10, "MB": 1 << 20}
+"""Units of memory in bytes, the least one first."""
 
 UNITS: dict[str, int] = {
     "MILLISECOND": 1,

@@ -85,6 +85,11 @@ TYPES = st.recursive(
 
 # --- expressions ---------------------------------------------------------------------------------
 
+APPROX = st.builds(
+    ast.Approx, within=maybe(FRACTIONS), confidence=maybe(FRACTIONS), memory=maybe(st.integers(0, 2**31 - 1)),
+    sample=maybe(FRACTIONS), method=maybe(st.sampled_from(["CM", "STABLE"])),
+).filter(lambda node: node != ast.Approx())
+
 _COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
 _OPERATORS = ["+", "-", "*", "/", "%", "||", *_COMPARISONS, "@>", "<@", "AND", "OR"]
 
@@ -134,6 +139,7 @@ def _exprs(depth: int) -> SearchStrategy:
         st.builds(ast.Call, name=IDENTS, args=tuples(e), filter=filters),
         st.builds(ast.Call, name=IDENTS, args=tuples(e, 1), distinct=st.just(True), filter=filters),
         st.builds(ast.Call, name=IDENTS, star=st.just(True), filter=filters),
+        st.builds(ast.Call, name=IDENTS, args=tuples(e, 1), approx=APPROX, filter=filters),
         st.builds(ast.FieldOf, operand=e, name=IDENTS),
         st.builds(ast.Index, operand=e, index=e),
         st.builds(ast.Row, items=tuples(e, 2)),
@@ -201,6 +207,7 @@ def _selects(depth: int) -> SearchStrategy:
         group_by=tuples(e, 0, 2),
         having=maybe(e),
         distinct=st.sampled_from(ast.Distinct),
+        approx=maybe(APPROX),
     )
 
 
