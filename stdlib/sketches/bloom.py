@@ -1,0 +1,130 @@
+"""The Bloom filter: whether an element came before, with none missed, until it is full (Bloom 1970; Deng 2007, chapter 2: the
+thesis)."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamq.stdlib.sketches.hashing import Keys
+from streamq.stdlib.sketches.planes import pack, unpack
+from streamq.stdlib.sketches.probes import Cells, probe_cells
+
+AT_ONCE = 1 << 15
+
+_HEADER = struct.Struct("<4sBxHQQ")
+_KIND, _VERSION = b"SQBL", 1
+
+Flags = NDArray[np.bool_]
+
+
+def bloom_hashes(bits: int, distinct: int) -> int:
+    """The hashes with which least new elements are taken for duplicates after so many distinct ones."""
+    return max(1, round(math.log(2) * bits / distinct))
+
+
+def bloom_fp_rate(bits: int, hashes: int, distinct: int) -> float:
+    """The share of new elements that are taken for duplicates after so many distinct ones."""
+    return float((1 - (1 - 1 / bits) ** (hashes * distinct)) ** hashes)
+
+
+class Bloom:
+    """A filter; ``values``: 1 for each cell that is set, ``[bits]``."""
+
+    __slots__ = ("hashes", "seed", "values")
+
+    def __init__(self, bits: int, hashes: int, seed: int) -> None:
+        """ValueError where there is no bit or no hash."""
+        if bits < 1 or hashes < 1:
+            raise ValueError(
+                f"a filter has a bit and a hash at least: {bits} bits, {hashes} hashes"
+            )
+        self.hashes = hashes
+        self.seed = seed
+        self.values = np.zeros(bits, np.uint8)
+
+    def cells_of(self, keys: Keys) -> Cells:
+        """The cells of each key, ``[n, hashes]``."""
+        return probe_cells(keys, self.hashes, len(self.values), self.seed)
+
+    def has(self, keys: Keys) -> Flags:
+        """Whether each key came before, ``[n]``; remembers nothing."""
+        return self.has_cells(self.cells_of(keys))
+
+    def has_cells(self, cells: Cells) -> Flags:
+        """The same of the cells of keys, ``[n, hashes]``."""
+        found: Flags = np.min(self.values.take(cells), axis=1) > 0
+        return found
+
+    def observe(self, keys: Keys) -> Flags:
+        """Whether each element came before, in earlier batches or in this, ``[n]``; then remembers it."""
+        found = np.empty(len(keys), np.bool_)
+        for begin in range(0, len(keys), AT_ONCE):
+            cells = self.cells_of(keys[begin : begin + AT_ONCE])
+            found[begin : begin + len(cells)] = self.observe_cells(cells)[0]
+        return found
+
+    def observe_cells(self, cells: Cells, room: int | None = None) -> tuple[Flags, int]:
+        """The same of the cells of keys, ``[n, hashes]``, until ``room`` new ones came: flags, and how many were new.
+
+        There are as many flags as elements were taken: up to the last that there is room for, and all with None.
+        """
+        found = self._in_order(cells)
+        new = len(found) - int(np.count_nonzero(found))
+        if room is not None and new >= room:
+            found = found[: int(np.flatnonzero(~found)[room - 1]) + 1] if room else found[:0]
+            new = room
+        self.values[cells[: len(found)].ravel()] = 1
+        return found, new
+
+    def _in_order(self, cells: Cells) -> Flags:
+        """An element is new where it is the first to set any of its cells, ``[n]``."""
+        found = np.ones(len(cells), np.bool_)
+        unset = np.flatnonzero(self.values.take(cells).ravel() == 0)
+        if len(unset):
+            bits = (len(cells) - 1).bit_length()
+            ordered = np.sort(
+                (cells.ravel()[unset] << bits | unset // self.hashes).view(np.uint64)
+            ).view(np.int64)
+            cell = ordered >> bits
+            first = ordered[np.append(True, cell[1:] != cell[:-1])]
+            found[first & ((1 << bits) - 1)] = False
+        return found
+
+    def merge(self, other: Bloom) -> Bloom:
+        """The filter of both streams. ValueError where bits, hashes or seed differ: the cells would be others'."""
+        if (len(self.values), self.hashes, self.seed) != (
+            len(other.values),
+            other.hashes,
+            other.seed,
+        ):
+            raise ValueError(
+                f"filters of the same bits, hashes and seed can be merged: {len(self.values)}, {self.hashes}, {self.seed} "
+                f"and {len(other.values)}, {other.hashes}, {other.seed}"
+            )
+        merged = Bloom(len(self.values), self.hashes, self.seed)
+        merged.values = self.values | other.values
+        return merged
+
+    def to_bytes(self) -> bytes:
+        """A header and eight cells a byte."""
+        return self._header() + pack(self.values, 1)
+
+    @classmethod
+    def from_bytes(cls, stored: bytes, bits: int, hashes: int, seed: int) -> Bloom:
+        """What ``to_bytes`` gave. ValueError where it is of other bits, hashes, seed or version, or not whole."""
+        made = cls(bits, hashes, seed)
+        if stored[: _HEADER.size] != made._header():
+            raise ValueError(
+                "the filter was stored with other bits, hashes or seed, or by another version: start anew"
+            )
+        made.values = unpack(stored[_HEADER.size :], bits, 1)
+        return made
+
+    def _header(self) -> bytes:
+        return _HEADER.pack(
+            _KIND, _VERSION, self.hashes, len(self.values), self.seed & 0xFFFFFFFFFFFFFFFF
+        )
