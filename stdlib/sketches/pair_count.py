@@ -68,7 +68,7 @@ def join_offline(
     Ids of a and b may be the same. ValueError where the plans are of other attributes.
     """
     check_joined(plan, other or plan)
-    sizes = _join_sizes(a, b, plan, other or plan, seed, 1)
+    sizes = join_sizes(a, b, plan, other or plan, seed)
     return join_counts(sizes, len(a) * len(b), plan, other or plan, exact_sizes=True)
 
 
@@ -77,7 +77,7 @@ def search_offline(of: Records, record: Records, plan: SimilarityPlan, seed: int
 
     All super-values of ``record`` are looked up, whatever the rate: that is far more exact than some of them.
     """
-    sizes = _join_sizes(of, record, plan, whole(plan), seed, SEARCHED)
+    sizes = join_sizes(of, record, plan, whole(plan), seed, SEARCHED)
     return join_counts(sizes, len(of) * len(record), plan, whole(plan), exact_sizes=True)
 
 
@@ -85,6 +85,21 @@ def self_join_sizes(of: Records, plan: SimilarityPlan, seed: int = 0) -> Ints:
     """Y_k for each k of the plan, ``[d - s + 1]``: how often each super-value comes, squared and summed."""
     return np.array(
         [_squared(_grouped(keys)[1]) for keys in super_values(of, plan, seed)], np.int64
+    )
+
+
+def join_sizes(
+    a: Records,
+    b: Records,
+    plan: SimilarityPlan,
+    other: SimilarityPlan,
+    seed: int = 0,
+    side: int = 1,
+) -> Ints:
+    """Y_k of a join, ``[d - s + 1]``: how often each super-value comes in a by how often in b, summed. ``side``: of b."""
+    both = zip(super_values(a, plan, seed), super_values(b, other, seed, side), strict=True)
+    return np.array(
+        [_common(_grouped(first), _grouped(second)) for first, second in both], np.int64
     )
 
 
@@ -132,15 +147,6 @@ def _counts(
         min(max(size, least), float(possible)),
         possible,
         times,
-    )
-
-
-def _join_sizes(
-    a: Records, b: Records, plan: SimilarityPlan, other: SimilarityPlan, seed: int, side: int
-) -> Ints:
-    both = zip(super_values(a, plan, seed), super_values(b, other, seed, side), strict=True)
-    return np.array(
-        [_common(_grouped(first), _grouped(second)) for first, second in both], np.int64
     )
 
 
