@@ -207,6 +207,7 @@ def test_G18_memory_of_a_sketch() -> None:  # noqa: N802
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", range(3))
 def test_sketches_beat_a_random_sample_of_the_same_memory(data: int) -> None:
     """X_4 of 200,000 titles, 9,000 counters of 32 bits against 750 records: the mean error of ten seeds."""

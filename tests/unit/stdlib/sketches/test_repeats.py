@@ -37,15 +37,15 @@ def test_each_repetition_has_a_seed_of_its_own() -> None:
 )
 @pytest.mark.parametrize("law", ["normal", "exponential"])
 def test_coverage_is_that_of_the_interval(confidence: float, times: int | None, law: str) -> None:
-    """4,000 intervals for the median of a law: within 4 deviations of the confidence that they say."""
+    """1,500 intervals for the median of a law: within 4 deviations of the confidence that they say."""
     random = np.random.default_rng(7)
     truth = {"normal": 0.0, "exponential": math.log(2)}[law]
     draw = {"normal": random.standard_normal, "exponential": random.standard_exponential}[law]
-    trials = [repeated(lambda _: float(draw()), confidence, times) for _ in range(4000)]
+    trials = [repeated(lambda _: float(draw()), confidence, times) for _ in range(1500)]
     said = trials[0].confidence
     covered = np.mean([t.low <= truth <= t.high for t in trials])
     assert said >= confidence
-    assert abs(covered - said) < 4 * math.sqrt(said * (1 - said) / 4000)
+    assert abs(covered - said) < 4 * math.sqrt(said * (1 - said) / 1500)
 
 
 def test_coverage_of_numbers_of_pairs() -> None:
