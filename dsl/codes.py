@@ -35,6 +35,7 @@ CODES: dict[str, str] = {
     "SQ0303": "cast has no meaning",
     "SQ0304": "condition is not BOOLEAN",
     "SQ0305": "set operation of different shapes",
+    "SQ0306": "no sketch is as asked for",
     "SQ0401": "window on a table or relation",
     "SQ0402": "stream has no watermark",
     "SQ0403": "column is not grouped",

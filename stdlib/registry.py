@@ -19,6 +19,8 @@ class Kind(Enum):
     AGGREGATE = "aggregate"
     QUALITY = "quality"
     """Quality of a result: ``COMPLETENESS()``, ``KEPT()``, … on a result."""
+    SKETCH = "sketch"
+    """An estimate from a summary of the rows, which the binder makes of an aggregate and what reads it."""
 
 
 class Merge(Enum):

@@ -88,6 +88,8 @@ def needs_changes(node: lg.Logical) -> bool:
             return False
         case lg.Window(spec=lg.LastRows()):
             return True
+        case lg.Distinct() if node.approx is not None:
+            return True
         case lg.Aggregate() | lg.Distinct() | lg.Sort():
             return node.input.change in MOVES
         case lg.Filter():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamq.compiler.binder.context import UNKNOWN, is_unknown
+from streamq.compiler.binder.sketches import bind_sketch
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.logical import FunctionDecl
@@ -36,10 +37,17 @@ def bind_call(binder: ExpressionBinder, node: ast.Call) -> Expr:
             "SQ0204", f"unknown function `{node.name.text}`", node.name.span, label="not found",
             help=did_you_mean(node.name.text, known),
         )
-    if spec.kind is not Kind.AGGREGATE and (node.star or node.distinct or node.filter is not None):
+    if spec.kind not in (Kind.AGGREGATE, Kind.SKETCH) and (node.star or node.distinct or node.filter is not None):
         what = "*" if node.star else "DISTINCT" if node.distinct else "FILTER"
         return binder.context.error(
             "SQ0302", f"{spec.name} is not an aggregate, so {what} has no meaning in it", node.span
+        )
+    if spec.kind is Kind.SKETCH:
+        return bind_sketch(binder, node, spec)
+    if node.approx is not None:
+        return binder.context.error(
+            "SQ0302", f"{spec.name} is no estimate from a sketch, so it has no error or memory", node.approx.span,
+            help="leave it out",
         )
     args = tuple(binder.bind(arg) for arg in node.args)
     if is_unknown(*args):
@@ -137,7 +145,7 @@ def _bind_aggregate(
 def _bind_own(binder: ExpressionBinder, node: ast.Call, own: FunctionDecl) -> Expr:
     args = tuple(binder.bind(arg) for arg in node.args)
     shape = f"{own.name}({', '.join(str(t) for _, t in own.parameters)})"
-    if node.star or node.distinct or node.filter is not None or len(args) != len(own.parameters):
+    if node.star or node.distinct or node.filter is not None or node.approx is not None or len(args) != len(own.parameters):
         return binder.context.error(
             "SQ0302", f"{own.name} takes {len(own.parameters)} arguments", node.span,
             help=f"it is used as {shape}",

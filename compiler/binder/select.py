@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from streamq.compiler.binder.approx_distinct import remembers
 from streamq.compiler.binder.arithmetic import comparison_type
 from streamq.compiler.binder.context import (
     RESERVED_PREFIX,
@@ -18,6 +19,7 @@ from streamq.compiler.binder.groups import Groups, unique_name
 from streamq.compiler.binder.relations import Beside, Environment, bind_from, reject_aggregates
 from streamq.compiler.binder.scalars import Value, join_value
 from streamq.compiler.binder.scope import Scope
+from streamq.compiler.binder.sketches import bounds_of
 from streamq.compiler.binder.subqueries import bind_where
 from streamq.compiler.binder.values import bind_values
 from streamq.compiler.ir import expr as ir
@@ -44,6 +46,8 @@ class Block:
     origin: Span
     groups: Groups | None = None
     distinct: bool = False
+    approx: ast.Approx | None = None
+    """What is asked of the filter of APPROX DISTINCT."""
     event_time: str | None = None
     hidden: list[Item] = field(default_factory=list)
     values: tuple[Value, ...] = ()
@@ -97,7 +101,8 @@ class Block:
             self.plan, items, owner=self.owner, origin=self.origin
         )
         if self.distinct:
-            plan = lg.Distinct(plan, owner=self.owner, origin=self.origin)
+            filter_ = None if self.approx is None else remembers(self.approx, plan, self.origin)
+            plan = lg.Distinct(plan, filter_, owner=self.owner, origin=self.origin)
         return plan
 
 
@@ -132,11 +137,14 @@ def bind_select(
     items = _bind_items(node, binder, scope)
     block = Block(plan, plain, items, env.owner, node.span, values=tuple(values.values()))
     block.hidden = [(f"__by{i}", _carried(plain, e), e[0].span) for i, e in enumerate(more)]
-    if node.distinct is ast.Distinct.APPROX:
+    if node.approx is not None and node.distinct is not ast.Distinct.APPROX:
         env.context.error(
-            "SQ0501", "APPROX DISTINCT cannot be run yet", node.span, help="use DISTINCT"
+            "SQ0408", "an error or a memory belongs to APPROX DISTINCT, or into the parentheses of a function", node.approx.span,
+            help="write SELECT APPROX DISTINCT …, or SELF_JOIN_SIZE(x WITHIN 5 PERCENT)",
         )
-    block.distinct = node.distinct is ast.Distinct.DISTINCT
+    block.distinct = node.distinct is not ast.Distinct.ALL
+    if node.distinct is ast.Distinct.APPROX:
+        block.approx = node.approx or ast.Approx(span=node.span)
     having = None if node.having is None else binder.bind_condition(node.having, "HAVING")
     grouped = bool(node.group_by) or any(
         isinstance(part, ir.AggCall)
@@ -190,6 +198,9 @@ def _bind_items(node: ast.Select, binder: ExpressionBinder, scope: Scope) -> lis
             else:
                 name = unique_name(name, taken)
         items.append((name, bound, item.span))
+        bounds = bounds_of(bound)
+        if bounds is not None:
+            items += [(name + end, at, item.span) for end, at in zip(("_lo", "_hi"), bounds, strict=True)]
     return items
 
 

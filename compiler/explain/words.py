@@ -173,7 +173,7 @@ def show_operator(node: lg.Logical) -> str:
         case lg.Aggregate():
             return _show_aggregate(node)
         case lg.Distinct():
-            return "DISTINCT"
+            return "DISTINCT" if node.approx is None else "APPROX DISTINCT"
         case lg.Sort():
             order = ", ".join(_order_item(i) for i in node.order)
             return f"ORDER BY {order}" + ("" if node.limit is None else f" LIMIT {node.limit}")

@@ -12,6 +12,7 @@ from functools import cached_property
 from streamq.compiler.ir.edges import Channel
 from streamq.compiler.ir.expr import AggCall, Column, Expr
 from streamq.compiler.ir.goals import Goal, Rank, Selects, Sift
+from streamq.compiler.ir.sketches import Remembers
 from streamq.dsl.ast import R2S, JoinKind, Policy
 from streamq.dsl.records import dataclass, field
 from streamq.dsl.source import NO_SPAN, Span
@@ -325,7 +326,21 @@ class Aggregate(_OneInput):
 
 @dataclass(frozen=True)
 class Distinct(_OneInput):
-    """Every row once (per window)."""
+    """Every row once (per window). ``approx``: as far as a filter remembers; the rows then come as a stream."""
+
+    approx: Remembers | None = None
+
+    @cached_property
+    def window(self) -> WindowSpec | None:
+        return self.input.window if self.approx is None else None
+
+    @cached_property
+    def change(self) -> Change:
+        return self.input.change if self.approx is None else Change.APPEND
+
+    @cached_property
+    def event_time(self) -> str | None:
+        return self.input.event_time if self.approx is None else None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import Column, columns_of
 from streamq.compiler.ir.rewrite import walk
+from streamq.compiler.ir.sketches import Remembers
 from streamq.compiler.lowering.change_joins import join_changes, join_table
 from streamq.compiler.lowering.folds import lower_folds
 from streamq.compiler.lowering.joins import warn_unbounded
@@ -38,6 +39,7 @@ from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.dsl.ast import R2S, JoinKind
 from streamq.dsl.diagnostics import InternalError
 from streamq.dsl.records import replace
+from streamq.stdlib.sketches.kinds import SEED
 
 CHANGE, CHANGED_AT = "change", "changed_at"
 """The columns that an output of changes has beside its own."""
@@ -101,6 +103,8 @@ def lower_moving(node: lg.Logical, context: LowerContext) -> Moving:
             return _window(node, lower_moving(node.input, context), context)
         case lg.Aggregate():
             return _aggregate(node, lower_moving(node.input, context), context)
+        case lg.Distinct() if node.approx is not None:
+            return _remembered(node, node.approx, lower_moving(node.input, context), context)
         case lg.Distinct():
             return counted(
                 node, "once", (lower_moving(node.input, context),), node.schema, context
@@ -151,6 +155,19 @@ def _stream(node: lg.Logical, context: LowerContext) -> Moving:
         step = ph.Where(below.step, test, id=context.step_id(node, "stamped"), origin=node.origin)
         below = below.over(step)
     return from_stream(node, replace(below, times=below.times | {time}), time, context)
+
+
+def _remembered(
+    node: lg.Distinct, filter_: Remembers, below: Moving, context: LowerContext
+) -> Moving:
+    """The rows that a filter does not remember, each as soon as it comes (``stdlib/sketches/seen.py``)."""
+    step, values = packed(node, below, node.schema, [quote(n) for n in below.names], "0L", context)
+    params: tuple[tuple[str, object], ...] = (
+        ("seed", SEED), (filter_.kind.lower(), filter_.sizes), ("pane_us", filter_.pane_us),
+    )
+    kinds = tuple(v.kind for v in values)
+    found = stateful(node, step, "seen", params, kinds, values, context, by="row")
+    return replace(found, grows=True, due=False)
 
 
 def _filter(node: lg.Filter, below: Moving, context: LowerContext) -> Moving:

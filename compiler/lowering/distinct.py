@@ -51,7 +51,7 @@ def two_level(
                 return None
             outer.append((name, f"{call.function.lower()}({quote(VALUE)})"))
             continue
-        merged = _decompose(f"__p{i}", name, call, names)
+        merged = decompose(f"__p{i}", name, call, names)
         if merged is None:
             return None
         inner.extend(merged[0])
@@ -59,9 +59,10 @@ def two_level(
     return TwoLevel(to_sql(args[0], names), tuple(inner), tuple(outer))
 
 
-def _decompose(
+def decompose(
     part: str, name: str, call: AggCall, names: frozenset[str]
 ) -> tuple[list[Named], Named] | None:
+    """A call as aggregates of parts and what makes it of these; None where it is more than its parts."""
     partial = aggregate(call, names)
     match call.spec.merge:
         case Merge.SUM:

@@ -19,6 +19,7 @@ from streamq.compiler.lowering.carry import (
 )
 from streamq.compiler.lowering.constants import constant
 from streamq.compiler.lowering.state import refuse
+from streamq.compiler.passes.estimate import SKETCHES
 from streamq.dsl.diagnostics import Abort
 from streamq.dsl.records import dataclass
 from streamq.dsl.types import BIGINT, STRING, Array, Decimal, Type, holds_map, is_string
@@ -125,6 +126,11 @@ def _form(name: str, call: AggCall) -> str:
 def _name(call: AggCall) -> str:
     """The fold that computes the call; refused where there is none."""
     name = NAMES.get(call.function)
+    if name is None and call.function in SKETCHES:
+        raise refuse(
+            "a sketch of a window that moves cannot be kept yet", call.origin,
+            "put a window with SLIDE after the stream, [RANGE 1 HOUR SLIDE 1 MINUTE] or [TUMBLE 1 HOUR]",
+        )
     if name is None:
         raise refuse(
             f"{call.function} over a window that moves cannot be run yet", call.origin,

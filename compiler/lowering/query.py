@@ -10,6 +10,7 @@ from streamq.compiler.ir.expr import Column
 from streamq.compiler.ir.goals import Goal, is_estimated
 from streamq.compiler.ir.rewrite import is_window_field, measures_of, walk, with_inputs
 from streamq.compiler.lowering.changes import CHANGE, CHANGED_AT, lower_changes
+from streamq.compiler.lowering.readers import readers_of
 from streamq.compiler.lowering.rules import lower
 from streamq.compiler.lowering.scans import with_rows
 from streamq.compiler.lowering.shedders import dropped_rows
@@ -41,7 +42,7 @@ def lower_plan(
         except Abort as stop:
             found.append(stop.diagnostic)
         found.extend(context.warnings)
-    functions = tuple(
+    functions = readers_of(plan) + tuple(
         ph.FunctionSource(
             f.name, f.target, tuple(spark_type(t) for _, t in f.parameters),
             spark_type(f.returns), f.origin,

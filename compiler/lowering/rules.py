@@ -12,8 +12,9 @@ from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, 
 from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.moving import TIME
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
-from streamq.compiler.lowering.scans import lower_scan, with_rows
+from streamq.compiler.lowering.scans import lower_scan, with_row_ids, with_rows
 from streamq.compiler.lowering.shedders import lower_shed
+from streamq.compiler.lowering.similar import has_pairs, lower_pairs, needs_rows
 from streamq.compiler.lowering.sql import SESSION, WINDOW, above_watermark, aggregate, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
@@ -62,7 +63,8 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
             below = lower(node.input, context)
             return _window(node, below, node.input.event_time, context)
         case lg.Aggregate():
-            return _aggregate(node, lower(node.input, context), context)
+            below = lower(with_row_ids(node.input) if needs_rows(node) else node.input, context)
+            return _aggregate(node, below, context)
         case lg.Distinct():
             return _distinct(node, lower(node.input, context), context)
         case lg.Sort():
@@ -179,6 +181,8 @@ def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Low
     refuse_closed(below, "an aggregate", node)
     keys = _keys(node, below)
     names = tuple(f.name for f in node.schema)
+    if has_pairs(node):
+        return lower_pairs(node, below, keys, context)
     if below.session is not None:
         return _session(node, below, keys, context)
     if node.input.change is lg.Change.APPEND:

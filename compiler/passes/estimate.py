@@ -11,6 +11,7 @@ The shedder gives each row its weight ``w``, the number of rows that it stands f
 
 from __future__ import annotations
 
+from streamq.compiler.binder.similar import PAIR_COUNTS
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.build import call, cast, number, op, total
 from streamq.compiler.ir.expr import AggCall, Column, Expr, IsNull, Op, conjunction
@@ -26,6 +27,8 @@ from streamq.stdlib.estimate.confidence import deviations
 
 CONFIDENCE = 0.95
 ESTIMATED = frozenset({"COUNT", "COUNT_IF", "SUM", "AVG", "MEAN"})
+SKETCHES = frozenset({"FREQUENCY_SKETCH", "TOP_SKETCH", "ROWS_SEEN", PAIR_COUNTS})
+"""What stands behind estimates that see by the COUNT beside them, or by the weights of rows, how many rows were shed."""
 NOT_CHANGED = frozenset({"FIRST", "LAST", "FIRST_VALUE", "LAST_VALUE", "ANY_VALUE"})
 
 
@@ -138,9 +141,11 @@ class _Work:
                 items += [(name, value), (f"{name}_lo", low), (f"{name}_hi", high)]
                 estimated.append(name)
                 continue
+            if made.function == PAIR_COUNTS:
+                made = replace(made, args=(*made.args, weight))
             plain.append((name, made))
             items.append((name, Column(name=name, type=made.type, nullable=made.nullable)))
-            if made.function not in NOT_CHANGED:
+            if made.function not in NOT_CHANGED | SKETCHES:
                 self.notice(
                     f"{made.function} is that of the rows that are kept",
                     "it does not follow from a sample what it is over all rows",

@@ -91,7 +91,7 @@ def _push(parts: tuple[Expr, ...], node: lg.Logical) -> lg.Logical:
             free = [p for p in parts if _reads_only(p, set(spec.partition))]
             rest = tuple(p for p in parts if p not in free)
             return _keep(rest, replace(node, input=_push(tuple(free), node.input)))
-        case lg.Distinct():
+        case lg.Distinct(approx=None):  # what a filter remembers depends on what it saw
             free = [p for p in parts if is_deterministic(p)]
             rest = tuple(p for p in parts if p not in free)
             return _keep(rest, replace(node, input=_push(tuple(free), node.input)))

@@ -60,7 +60,9 @@ def own_parts(node: lg.Logical) -> tuple[object, ...]:
             return (node.op,)
         case lg.Compare():
             return (node.op, node.all)
-        case lg.Distinct() | lg.Union():
+        case lg.Distinct():
+            return (node.approx,)
+        case lg.Union():
             return ()
         case _:
             raise TypeError(f"not an operator: {type(node).__name__}")

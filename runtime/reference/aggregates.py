@@ -15,6 +15,7 @@ from streamq.dsl.types import BIGINT, Decimal, is_integer
 from streamq.runtime.reference.expressions import ReferenceUnsupported, Udfs, compile_expr
 from streamq.runtime.reference.facts import sort_key
 from streamq.runtime.reference.functions import UNSUPPORTED
+from streamq.runtime.reference.functions.sketches import Frequencies, pairs_alike
 from streamq.runtime.reference.moments import OF_ONE, OF_TWO
 from streamq.runtime.reference.numbers import MANY_DIGITS, finisher, in_range, rescale
 from streamq.runtime.reference.operators import decimal_quotient
@@ -234,13 +235,21 @@ def _top_k(_call: AggCall, constants: Row) -> Fold:
     return fold
 
 
+def _alike(call: AggCall, constants: Row) -> Fold:
+    """Pairs of rows with enough equal values among the first arguments; how many is the argument before the last two."""
+    columns = len(call.args) - 3
+    least = constants[columns]
+    assert isinstance(least, int)
+    return lambda items: pairs_alike([item[:columns] for item in items], least)
+
+
 def _listagg(call: AggCall, constants: Row) -> Fold:
     separator = str(constants[1]) if len(call.args) > 1 and constants[1] is not None else ""
     return lambda items: separator.join(_column(items)) if items else None
 
 
 _KEEPS_NULL = frozenset(
-    {"FIRST", "FIRST_VALUE", "LAST", "LAST_VALUE", "MIN_BY", "ARG_MIN", "MAX_BY", "ARG_MAX"}
+    {"PAIR_COUNTS", "FIRST", "FIRST_VALUE", "LAST", "LAST_VALUE", "MIN_BY", "ARG_MIN", "MAX_BY", "ARG_MAX"}
 )
 """Aggregates that look at rows with a NULL among the arguments."""
 
@@ -272,6 +281,9 @@ _BY_NAMES: dict[str, Maker] = {
     "APPROX_PERCENTILE PERCENTILE_APPROX": _shared(_at_rank, 1),
     "APPROX_COUNT_DISTINCT": _plain(lambda items: len({sort_key(v) for v in _column(items)})),
     "APPROX_TOP_K": _top_k,
+    "FREQUENCY_SKETCH TOP_SKETCH": _plain(lambda items: Frequencies.of(_column(items))),
+    "ROWS_SEEN": _plain(len),
+    "PAIR_COUNTS": _alike,
     "COLLECT_LIST ARRAY_AGG": _plain(lambda items: tuple(_column(items))),
     "COLLECT_SET": _plain(lambda items: tuple(_column(_distinct(items)))),
     "LISTAGG STRING_AGG": _listagg,

@@ -12,6 +12,7 @@ from streamq.compiler.analysis.moving import read_in_order, runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.rewrite import walk
 from streamq.compiler.passes.assign_watermarks import keeps_state
+from streamq.dsl.ast import R2S
 from streamq.dsl.records import dataclass
 from streamq.runtime.reference import relations as ops
 from streamq.runtime.reference.answers import Answer, Inputs
@@ -109,6 +110,9 @@ class _Evaluation:
                 return self._window(node)
             case lg.Aggregate():
                 return ops.aggregated(node, self.facts(node.input), self.udfs)
+            case lg.Distinct() if node.approx is not None:
+                once = lg.ToStream(node.input, R2S.ISTREAM)
+                return ops.to_stream(once, ops.distinct(self.facts(node.input)))
             case lg.Distinct():
                 return ops.distinct(self.facts(node.input))
             case lg.Sort():

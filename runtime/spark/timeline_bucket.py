@@ -13,6 +13,7 @@ from streamq.runtime.spark.pandas_rows import record_batch
 from streamq.runtime.spark.pieces import pieces
 from streamq.runtime.spark.state_codec import decode_state, encode_state
 from streamq.runtime.spark.stateful import RESULT, TIME
+from streamq.stdlib.sketches.seen import Seen
 from streamq.stdlib.timelines.counts import Counts
 from streamq.stdlib.timelines.folds import Fold
 from streamq.stdlib.timelines.groups import Groups
@@ -53,6 +54,8 @@ def make_operator(name: str, params: Mapping[str, Any]) -> Operator:
             return Groups(**{**params, "folds": folds})
         case "pairs":
             return Pairs(**params)
+        case "seen":
+            return Seen(**params)
         case "rows":
             return LastRows(**params)
         case _:

@@ -9,6 +9,7 @@ from streamq.stdlib.functions import (
     hashes_json,
     numbers,
     quality,
+    sketches,
     strings,
     times,
 )
@@ -23,6 +24,7 @@ FUNCTIONS: dict[str, FunctionSpec] = {
     **hashes_json.FUNCTIONS,
     **aggregates.FUNCTIONS,
     **quality.FUNCTIONS,
+    **sketches.FUNCTIONS,
 }
 """Name to declaration. A name belongs to one category; a test holds that."""
 

@@ -92,6 +92,19 @@ class Category:
         )
         self._add(name, "", make)
 
+    def sketch(self, name: str, params: str, result: str, doc: str) -> None:
+        """Declares an estimate from a summary of the rows; ``sketch_parts.py`` has what it is made of."""
+        make = partial(
+            FunctionSpec,
+            kind=Kind.SKETCH,
+            params=_split(params),
+            result=result,
+            null_safe=True,
+            doc=doc,
+            category=self.name,
+        )
+        self._add(name, "", make)
+
     def build(self) -> dict[str, FunctionSpec]:
         """Name to declaration, in the order of declaration."""
         return {

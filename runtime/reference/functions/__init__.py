@@ -16,6 +16,7 @@ from streamq.runtime.reference.functions import (
     json_texts,
     numbers,
     patterns,
+    sketches,
     strings,
     times,
 )
@@ -34,6 +35,7 @@ SCALARS: dict[str, Maker] = {
     **hashes.MAKERS,
     **json_texts.MAKERS,
     **csv_texts.MAKERS,
+    **sketches.MAKERS,
 }
 """Name to what makes the function of a call."""
 

@@ -1,0 +1,269 @@
+"""Estimates from sketches: each is an aggregate of Spark's own, and a reading of it above the groups (ADR 0017).
+
+Equal aggregates of a block are one, so several estimates of one column share its sketch. The size of a sketch follows
+from its error or the error from its size; both are constants of the plan, so a checkpoint has one kind of sketch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamq.compiler.binder.context import UNKNOWN, is_unknown
+from streamq.compiler.ir import expr as ir
+from streamq.compiler.ir.expr import Expr
+from streamq.dsl import ast
+from streamq.dsl.records import replace
+from streamq.dsl.source import Span
+from streamq.dsl.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    STRING,
+    Array,
+    common_type,
+    is_numeric,
+    with_article,
+)
+from streamq.stdlib.calls import Arg
+from streamq.stdlib.estimate.confidence import deviations
+from streamq.stdlib.functions import FUNCTIONS
+from streamq.stdlib.functions.sketch_parts import PARTS
+from streamq.stdlib.registry import FunctionSpec
+from streamq.stdlib.signatures import Mismatch, Signature, match_call
+from streamq.stdlib.sketches.heavy_plan import plan_heavy
+from streamq.stdlib.sketches.kinds import CONFIDENCE, MEMORY, READ_BY, SEED
+from streamq.stdlib.sketches.linear_plan import (
+    LinearPlan,
+    Method,
+    Purpose,
+    plan_of_both,
+    plan_of_error,
+    plan_of_memory,
+    spark_arguments,
+)
+
+if TYPE_CHECKING:
+    from streamq.compiler.binder.expressions import ExpressionBinder
+
+BOUNDED = frozenset({"FREQUENCY_OF", "SELF_JOIN_OF", "JOIN_OF", "PAIRS_OF"})
+"""The readings that give an estimate with its bounds."""
+
+
+def bind_sketch(binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec) -> Expr:
+    """The estimate that a call asks for; what it cannot be is reported."""
+    if node.star or node.distinct:
+        what = "*" if node.star else "DISTINCT"
+        return binder.context.error("SQ0302", f"{spec.name} takes no {what}", node.span)
+    if spec.name in ("SIMILAR_PAIRS", "SIMILAR_TO"):
+        from streamq.compiler.binder.similar import bind_similar
+
+        return bind_similar(binder, node, spec)
+    args = tuple(binder.bind(arg) for arg in node.args)
+    condition = None if node.filter is None else binder.bind_condition(node.filter, "FILTER")
+    if is_unknown(*args, *(() if condition is None else (condition,))):
+        return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
+    constants = [not any(isinstance(e, ir.Column | ir.AggCall) for e in ir.walk(a)) for a in args]
+    matched = match_call(spec, tuple(
+        Arg(a.type, c, a.value if isinstance(a, ir.Literal) else None) for a, c in zip(args, constants, strict=True)
+    ))
+    if isinstance(matched, Mismatch):
+        at = matched.argument
+        span = node.args[at].span if at is not None and at < len(node.args) else node.span
+        return binder.context.error("SQ0302", matched.message, span, help=matched.help)
+    coerced = tuple(binder.coerce(a, t) for a, t in zip(args, matched.params, strict=True))
+    over_rows = coerced if spec.name == "JOIN_SIZE" else coerced[:1]
+    for part in (*over_rows, *(() if condition is None else (condition,))):
+        inner = next((e for e in ir.walk(part) if isinstance(e, ir.AggCall)), None)
+        if inner is not None:
+            return binder.context.error(
+                "SQ0404", f"{inner.function} stands inside {spec.name}", inner.origin, label="an aggregate inside an aggregate",
+                help="compute the inner one in a view or subquery, and aggregate that",
+            )
+    work = _Sketches(binder, node, condition)
+    match spec.name:
+        case "APPROX_FREQUENCY":
+            return work.frequency(coerced[0], coerced[1], constants[1])
+        case "SELF_JOIN_SIZE":
+            return work.self_join(coerced[0])
+        case "JOIN_SIZE":
+            return work.join(coerced[0], coerced[1])
+        case _:
+            return work.heavy(coerced[0], coerced[1], matched)
+
+
+def bounds_of(bound: Expr) -> tuple[Expr, Expr] | None:
+    """The bounds of an estimate that is a column of a result as it is; None where it has none."""
+    inner = bound.operand if isinstance(bound, ir.Cast) else bound
+    if not isinstance(inner, ir.Index) or not isinstance(inner.operand, ir.Call):
+        return None
+    if inner.operand.function not in BOUNDED:
+        return None
+    return item(inner.operand, 1), item(inner.operand, 2)
+
+
+def number(value: float) -> Expr:
+    return ir.Literal(value=float(value), type=DOUBLE, nullable=False)
+
+
+def whole(value: int) -> Expr:
+    return ir.Literal(value=value, type=INT, nullable=False)
+
+
+def part(name: str, args: tuple[Expr, ...], span: Span) -> ir.Call:
+    """A reading of sketches."""
+    spec = PARTS[name]
+    matched = match_call(spec, tuple(a.type for a in args))
+    assert isinstance(matched, Signature), matched
+    return ir.Call(function=name, args=args, spec=matched.spec, type=matched.result, origin=span)
+
+
+def of_rows(name: str, args: tuple[Expr, ...], condition: Expr | None, span: Span) -> ir.AggCall:
+    """An aggregate that stands behind an estimate; COUNT and COUNT_IF are the language's own."""
+    spec = PARTS.get(name) or FUNCTIONS[name]
+    matched = match_call(spec, tuple(a.type for a in args))
+    assert isinstance(matched, Signature), matched
+    return ir.AggCall(
+        function=name, args=args, spec=matched.spec, filter=condition, type=matched.result,
+        nullable=name not in ir.COUNTS, origin=span,
+    )
+
+
+class _Sketches:
+    """The estimates of one call."""
+
+    def __init__(self, binder: ExpressionBinder, node: ast.Call, condition: Expr | None) -> None:
+        self.binder, self.node, self.condition = binder, node, condition
+        self.asked = node.approx or ast.Approx(span=node.span)
+        self.confidence = self.asked.confidence or CONFIDENCE
+
+    def frequency(self, value: Expr, wanted: Expr, constant: bool) -> Expr:
+        """A value that is known before the rows is counted, unless a sketch is asked for."""
+        span = self.node.span
+        if constant and self.node.approx is None:
+            same = ir.Op(op="=", args=(value, wanted), type=BOOLEAN, origin=span)
+            return of_rows("COUNT_IF", (same,), self.condition, span)
+        found = self._sketch("frequency", value)
+        if found is None:
+            return self._unknown()
+        args = (found, self._count(value), wanted, number(self.confidence), self._method())
+        return ir.Cast(operand=item(part("FREQUENCY_OF", args, span), 0), type=BIGINT, origin=span)
+
+    def self_join(self, value: Expr) -> Expr:
+        found = self._sketch("self_join", value)
+        if found is None:
+            return self._unknown()
+        args = (found, self._count(value), number(self.confidence), self._method())
+        return item(part("SELF_JOIN_OF", args, self.node.span), 0)
+
+    def join(self, left: Expr, right: Expr) -> Expr:
+        sides = [self._sketch("join", side) for side in (left, right)]
+        if sides[0] is None or sides[1] is None:
+            return self._unknown()
+        args = (sides[0], self._count(left), sides[1], self._count(right), number(self.confidence))
+        return item(part("JOIN_OF", args, self.node.span), 0)
+
+    def heavy(self, value: Expr, share: Expr, matched: Signature) -> Expr:
+        span = self.node.span
+        given = share.value if isinstance(share, ir.Literal) else None
+        if not isinstance(given, int | float) or not 0 < given <= 1:
+            return self.binder.context.error(
+                "SQ0302", "the share of rows is a number above 0, up to 1", share.origin,
+                help="HEAVY_HITTERS(x, 0.01) gives what at least one row in a hundred has",
+            )
+        if self._refused("WITHIN", "MEMORY", "CONFIDENCE"):
+            return self._unknown()
+        try:
+            plan = plan_heavy(float(given), self.asked.within, self.asked.memory)
+        except ValueError as problem:
+            return self._impossible(str(problem))
+        known = ir.Op(op="NOT", args=(ir.IsNull(operand=value, type=BOOLEAN, nullable=False),), type=BOOLEAN, nullable=False)
+        condition = ir.conjunction((known,) if self.condition is None else (known, self.condition))
+        top = of_rows("TOP_SKETCH", (value, whole(plan.reported), whole(plan.tracked)), condition, span)
+        seen = of_rows("ROWS_SEEN", (value,), self.condition, span)
+        args = (
+            top, _double(seen), _double(self._count(value)), number(given), number(plan.error),
+            number(deviations(self.confidence)),
+        )
+        found = part("HEAVY_OF", args, span)
+        return replace(found, type=matched.result)
+
+    def _sketch(self, purpose: Purpose, value: Expr) -> Expr | None:
+        """The sketch that serves; None where what is asked for cannot be."""
+        if self._refused("WITHIN", "MEMORY", "CONFIDENCE", "METHOD"):
+            return None
+        try:
+            plan = self.plan(purpose)
+        except ValueError as problem:
+            self._impossible(str(problem))
+            return None
+        eps, confidence = spark_arguments(plan)
+        args = (value, number(eps), number(confidence), whole(SEED))
+        return of_rows("FREQUENCY_SKETCH", args, self.condition, self.node.span)
+
+    def plan(self, purpose: Purpose) -> LinearPlan:
+        """The size of the sketch. ValueError where there is none."""
+        if self.asked.method is not None and self.asked.method not in READ_BY[purpose]:
+            raise ValueError(
+                f"{self.asked.method} does not estimate this: {' or '.join(READ_BY[purpose])} would do"
+            )
+        method: Method = "CM" if self.asked.method == "CM" else "CMM"
+        within, memory = self.asked.within, self.asked.memory
+        if within is None:
+            return plan_of_memory(purpose, method, MEMORY if memory is None else memory, self.confidence)
+        if memory is None:
+            return plan_of_error(purpose, method, within, self.confidence)
+        return plan_of_both(purpose, method, within, self.confidence, memory)
+
+    def _method(self) -> Expr:
+        return ir.Literal(value=self.asked.method or "AUTO", type=STRING, nullable=False)
+
+    def _count(self, value: Expr) -> Expr:
+        """The rows behind the sketch; of shed rows this is an estimate of all, by which the sketch is scaled."""
+        return of_rows("COUNT", (value,), self.condition, self.node.span)
+
+    def _refused(self, *taken: str) -> bool:
+        return refused(self.binder, self.node, *taken)
+
+    def _impossible(self, problem: str) -> Expr:
+        return impossible(self.binder, problem, self.asked.span)
+
+    def _unknown(self) -> Expr:
+        return ir.Literal(value=None, type=UNKNOWN, origin=self.node.span)
+
+
+def impossible(binder: ExpressionBinder, problem: str, span: Span) -> Expr:
+    """Reports what a planner says: what is wrong, a colon or semicolon, and the way out."""
+    message, _, help = problem.replace("; ", ": ", 1).partition(": ")
+    return binder.context.error("SQ0306", message, span, help=help)
+
+
+def refused(binder: ExpressionBinder, node: ast.Call, *taken: str) -> bool:
+    """Whether the call asks for something that it does not take, or for a share that is none; which is reported."""
+    if node.approx is None:
+        return False
+    asked = node.approx
+    given = {
+        "WITHIN": asked.within, "CONFIDENCE": asked.confidence, "MEMORY": asked.memory, "SAMPLE": asked.sample,
+        "METHOD": asked.method,
+    }
+    for word, value in given.items():
+        if value is not None and word not in taken:
+            binder.context.error(
+                "SQ0302", f"{node.name.text.upper()} takes no {word}", asked.span,
+                help=f"it takes {', '.join(taken)}" if taken else "leave it out",
+            )
+            return True
+        if word in ("WITHIN", "CONFIDENCE") and isinstance(value, float) and not 0 < value < 1:
+            binder.context.error("SQ0306", f"{word} is a share between 0 and 100 percent", asked.span)
+            return True
+    return False
+
+
+def _double(value: Expr) -> Expr:
+    return ir.Cast(operand=value, type=DOUBLE, nullable=value.nullable)
+
+
+def item(array: Expr, place: int) -> Expr:
+    assert isinstance(array.type, Array)
+    return ir.Index(operand=array, index=whole(place), type=array.type.element, origin=array.origin)

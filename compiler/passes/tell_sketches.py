@@ -1,0 +1,154 @@
+"""Says of each estimate from a sketch what keeps it, how much that takes, and how far off it may be; changes nothing."""
+
+from __future__ import annotations
+
+import math
+
+from streamq.compiler.binder.similar import PAIR_COUNTS
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.durations import show_ms
+from streamq.compiler.ir.expr import AggCall, Call, Column, Literal
+from streamq.compiler.ir.expr import walk as walk_expr
+from streamq.compiler.ir.rewrite import exprs_of, walk
+from streamq.compiler.ir.sketches import BUCKETS, Remembers
+from streamq.compiler.notices import PlanNotice
+from streamq.compiler.passes.base import PassContext
+from streamq.dsl.source import Span
+from streamq.stdlib.sketches.kinds import DEPTH
+from streamq.stdlib.sketches.linear_plan import Method, Purpose, error_of
+from streamq.stdlib.sketches.similarity_plan import plan_similarity
+
+_READ: dict[str, tuple[str, Purpose, str]] = {
+    "FREQUENCY_OF": ("APPROX_FREQUENCY", "frequency", "the root of the self-join size"),
+    "SELF_JOIN_OF": ("SELF_JOIN_SIZE", "self_join", "itself"),
+    "JOIN_OF": ("JOIN_SIZE", "join", "the root of both self-join sizes"),
+}
+_OF_SPARK = {
+    "APPROX_COUNT_DISTINCT": "HyperLogLog++", "APPROX_PERCENTILE": "quantile summary", "PERCENTILE_APPROX": "quantile summary",
+    "APPROX_TOP_K": "frequent-items sketch",
+}
+"""Aggregates that are sketches of Spark's own, where Spark computes them."""
+
+
+def tell_sketches(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
+    """Leaves a notice for each sketch of each query."""
+    for query in plan.queries:
+        told: dict[tuple[str, Span], PlanNotice] = {}
+        calls = {
+            name: call for node in walk(query.root) if isinstance(node, lg.Aggregate) for name, call in node.aggregates
+        }
+        for node in walk(query.root):
+            if isinstance(node, lg.Distinct) and node.approx is not None:
+                told["distinct", node.origin] = _remembers(query.name, node.approx, node.origin)
+            for part in (part for expr in exprs_of(node) for part in walk_expr(expr)):
+                notice = _told(query.name, part, calls) if isinstance(part, Call | AggCall) else None
+                if notice is not None and isinstance(part, Call | AggCall):
+                    told.setdefault((part.function, part.origin), notice)
+        context.notices.extend(told.values())
+    return None
+
+
+def _told(query: str, part: Call | AggCall, calls: dict[str, AggCall]) -> PlanNotice | None:
+    match part:
+        case Call(function=name) if name in _READ:
+            of = part.args[0]
+            sketch = calls.get(of.name) if isinstance(of, Column) else None
+            return None if sketch is None else _counters(query, part, sketch)
+        case AggCall(function="TOP_SKETCH"):
+            return _followed(query, part)
+        case AggCall(function=name) if name == PAIR_COUNTS:
+            return _pairs(query, part)
+        case AggCall(function=name) if name in _OF_SPARK:
+            return PlanNotice(
+                "sketch", query, f"{name} is kept in a {_OF_SPARK[name]} of Spark's own",
+                hint="over a window that moves it is exact instead", span=part.origin,
+            )
+        case _:
+            return None
+
+
+def _counters(query: str, part: Call, sketch: AggCall) -> PlanNotice:
+    name, purpose, of_what = _READ[part.function]
+    width, depth = _shape(sketch)
+    texts = [a.value for a in part.args if isinstance(a, Literal)]
+    method = str(texts[-1]) if isinstance(texts[-1], str) else "CMM"
+    confidence = next(t for t in texts if isinstance(t, float))
+    read: Method = "CM" if method == "CM" else "CMM"
+    off = error_of(purpose, read, width)
+    relative = {"frequency": "all rows", "self_join": "the rows squared", "join": "the rows of both multiplied"}[purpose]
+    how = {
+        "AUTO": "each time by what the counters say of the skew: without the noise of a row (CMM), or as the least (CM)",
+        "CM": "as the least of a row each (CM), which is never too low", "CMM": "without the noise of a row (CMM)",
+    }[method]
+    return PlanNotice(
+        "sketch", query, f"{name} is kept in Spark's count_min_sketch, {depth} rows of {width:,} counters, "
+        f"{_size(8 * width * depth)} a group",
+        hint=f"it is read {how}; off by at most {off:.2%} of {relative if read == 'CM' else of_what} in {confidence:.0%} of cases",
+        action=f"say WITHIN {off / 2:.2%} or MEMORY {_size(4 * 8 * width * depth)} inside to halve that".replace("%", " PERCENT")
+        if read == "CMM" else "", span=part.origin,
+    )
+
+
+def _shape(sketch: AggCall) -> tuple[int, int]:
+    """Width and depth, as Spark takes them from error and confidence."""
+    eps, confidence = (a.value for a in sketch.args[1:3] if isinstance(a, Literal))
+    assert isinstance(eps, float) and isinstance(confidence, float)
+    return math.ceil(2 / eps), math.ceil(-math.log1p(-confidence) / math.log(2))
+
+
+def _followed(query: str, call: AggCall) -> PlanNotice:
+    tracked = call.args[2]
+    assert isinstance(tracked, Literal) and isinstance(tracked.value, int)
+    return PlanNotice(
+        "sketch", query, f"HEAVY_HITTERS follows {tracked.value:,} values with Spark's approx_top_k",
+        hint="no value that has the share is missing; a count is too high by at most "
+        f"{3.5 * 0.75 / tracked.value:.3%} of the rows, which count_lo takes off", span=call.origin,
+    )
+
+
+def _pairs(query: str, call: AggCall) -> PlanNotice:
+    least, rate, width = [a.value for a in call.args if isinstance(a, Literal)][-3:]
+    assert isinstance(least, int) and isinstance(rate, float) and isinstance(width, int)
+    columns = len([a for a in call.args if not (isinstance(a, Column) and a.name.startswith("__"))]) - 3
+    plan = plan_similarity(columns, least, rate)
+    sets = sum(plan.n_proj)
+    drawn = "" if plan.exact else " that are drawn for it"
+    if width:
+        size = 8 * DEPTH * width * len(plan.n_proj)
+        message = f"SIMILAR_PAIRS keeps the {sets} sets of columns of a row{drawn} in signed counters, {_size(size)} a group"
+        return PlanNotice("sketch", query, message, hint="the bounds say how far off it is; more MEMORY brings them together", span=call.origin)
+    return PlanNotice(
+        "sketch", query, f"SIMILAR_PAIRS counts the values of the {sets} sets of columns of a row{drawn}",
+        hint="it is exact" if plan.exact else "it has no bounds: what a sample is off by depends on how pairs hang together"
+        + (", and here that is much" if plan.is_loose else ""),
+        action="each different value is kept until the window ends; say MEMORY 1 MB inside to bound that", span=call.origin,
+    )
+
+
+def _remembers(query: str, filter_: Remembers, span: Span) -> PlanNotice:
+    lost = f"at most {filter_.fp_bound:.2%} of new rows are taken for old ones and lost"
+    if filter_.kind == "STABLE":
+        ten, half = filter_.horizons
+        gone = "" if ten is None or half is None else (
+            f"; one old row in ten comes again where {ten:,} different ones came since, one in two after {half:,}"
+        )
+        return PlanNotice(
+            "sketch", query, f"APPROX DISTINCT remembers rows in a Stable Bloom filter of {_size(filter_.memory)}, in {BUCKETS} parts",
+            hint=lost + gone, action="MEMORY moves these numbers in proportion, WITHIN FP the share that is lost", span=span,
+        )
+    capacity = filter_.sizes[3] * BUCKETS
+    if filter_.range_ms:
+        pane = show_ms(max(1, filter_.pane_us // 1000))
+        kept = f"no row of the last {show_ms(filter_.range_ms)} comes again while at most {capacity:,} different ones come in {pane}"
+        more = "more of them are let through and not remembered"
+    else:
+        kept = f"no row comes again among the last {capacity:,} different ones"
+        more = "MEMORY moves this number in proportion"
+    return PlanNotice(
+        "sketch", query, f"APPROX DISTINCT remembers rows in {filter_.sizes[1]} Bloom filters in turn, {_size(filter_.memory)} in {BUCKETS} parts",
+        hint=f"{lost}; {kept}", action=more, span=span,
+    )
+
+
+def _size(memory: int) -> str:
+    return f"{memory / 1024:,.1f} KB" if memory < 1 << 20 else f"{memory / (1 << 20):,.1f} MB"

@@ -1,0 +1,110 @@
+"""What estimates from sketches are made of: aggregates that Spark computes, and what reads a result from them.
+
+A sketch is read by Python over Arrow arrays where that is more than arithmetic: once per group of a result, not per row.
+"""
+
+from __future__ import annotations
+
+from streamq.dsl.records import dataclass
+from streamq.stdlib.functions.declare import Category
+
+_c = Category("parts of sketches")
+
+_c.aggregate(
+    "FREQUENCY_SKETCH",
+    "key, DOUBLE!, DOUBLE!, INT!",
+    "BINARY",
+    "A count-min sketch of the values, which are told apart by a hash of 64 bits; NULL is left out.",
+    sql="count_min_sketch(if({0} IS NULL, NULL, xxhash64({0})), {1}, {2}, {3})",
+    null_safe=True,
+)
+_c.aggregate(
+    "TOP_SKETCH",
+    "T:num|str|bool|temporal, INT!, INT!",
+    "ARRAY<STRUCT<item: T, count: BIGINT>>",
+    "The most frequent values with the most rows that each can have.",
+    sql="approx_top_k({0}, {1}, {2})",
+    null_safe=True,
+)
+_c.aggregate(
+    "ROWS_SEEN",
+    "any",
+    "BIGINT",
+    "How many rows have a value, those that were shed not counted in.",
+    sql="count({0})",
+    null_safe=True,
+)
+_c.scalar(
+    "FREQUENCY_OF",
+    "BINARY, BIGINT, any, DOUBLE!, STRING!",
+    "ARRAY<DOUBLE>",
+    "Estimate and bounds of how many rows have a value: sketch, rows, value, confidence, method.",
+    sql="`__frequency`({0}, {1}, xxhash64({2}), {3}, {4})",
+    null_safe=True,
+)
+_c.scalar(
+    "SELF_JOIN_OF",
+    "BINARY, BIGINT, DOUBLE!, STRING!",
+    "ARRAY<DOUBLE>",
+    "Estimate and bounds of the second moment of the frequencies: sketch, rows, confidence, method.",
+    sql="`__self_join`({args})",
+    null_safe=True,
+)
+_c.scalar(
+    "JOIN_OF",
+    "BINARY, BIGINT, BINARY, BIGINT, DOUBLE!",
+    "ARRAY<DOUBLE>",
+    "Estimate and bounds of the size of a join: sketch and rows of both sides, confidence.",
+    sql="`__join`({args})",
+    null_safe=True,
+)
+# The type of the result follows from HEAVY_HITTERS, which has the one of its items.
+_HEAVY = (
+    "transform(filter({0}, e -> e.count >= {3} * {1}), e -> named_struct('item', e.item, "
+    "'count', CAST(round(e.count * ({2} / {1})) AS BIGINT), "
+    "'count_lo', CAST(greatest(0D, round((e.count - {4} * {1}) * ({2} / {1}) - {5} * sqrt(e.count * ({2} / {1}) * greatest({2} / {1} - 1, 0)))) AS BIGINT), "
+    "'count_hi', CAST(round(e.count * ({2} / {1}) + {5} * sqrt(e.count * ({2} / {1}) * greatest({2} / {1} - 1, 0))) AS BIGINT)))"
+)
+_c.scalar(
+    "HEAVY_OF",
+    "array, DOUBLE, DOUBLE, DOUBLE!, DOUBLE!, DOUBLE!",
+    "ARRAY<DOUBLE>",
+    "Those of the most frequent values that a share of the rows have: values, rows seen, rows, share, error, deviations.",
+    sql=_HEAVY,
+    null_safe=True,
+)
+
+PARTS = _c.build()
+"""By name; no program can call them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A function of Python that reads sketches: where it is, and its types in Spark."""
+
+    target: str
+    parameters: tuple[str, ...]
+    result: str = "ARRAY<DOUBLE>"
+
+
+READERS: dict[str, tuple[str, Reader]] = {
+    "FREQUENCY_OF": (
+        "__frequency",
+        Reader(
+            "streamq.runtime.spark.sketch_readers:frequency",
+            ("BINARY", "BIGINT", "BIGINT", "DOUBLE", "STRING"),
+        ),
+    ),
+    "SELF_JOIN_OF": (
+        "__self_join",
+        Reader("streamq.runtime.spark.sketch_readers:self_join", ("BINARY", "BIGINT", "DOUBLE", "STRING")),
+    ),
+    "JOIN_OF": (
+        "__join",
+        Reader(
+            "streamq.runtime.spark.sketch_readers:join",
+            ("BINARY", "BIGINT", "BINARY", "BIGINT", "DOUBLE"),
+        ),
+    ),
+}
+"""The part that a function of Spark stands for, with the name under which Spark knows it."""
