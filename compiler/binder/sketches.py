@@ -255,7 +255,9 @@ def refused(binder: ExpressionBinder, node: ast.Call, *taken: str) -> bool:
             )
             return True
         if word in ("WITHIN", "CONFIDENCE") and isinstance(value, float) and not 0 < value < 1:
-            binder.context.error("SQ0306", f"{word} is a share between 0 and 100 percent", asked.span)
+            binder.context.error(
+                "SQ0306", f"{word} is a share between 0 and 100 percent", asked.span, help=f"say {word} 5 PERCENT, for example",
+            )
             return True
     return False
 

@@ -39,6 +39,7 @@ from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.dsl.ast import R2S, JoinKind
 from streamq.dsl.diagnostics import InternalError
 from streamq.dsl.records import replace
+from streamq.dsl.types import holds_map, with_article
 from streamq.stdlib.sketches.kinds import SEED
 
 CHANGE, CHANGED_AT = "change", "changed_at"
@@ -104,6 +105,7 @@ def lower_moving(node: lg.Logical, context: LowerContext) -> Moving:
         case lg.Aggregate():
             return _aggregate(node, lower_moving(node.input, context), context)
         case lg.Distinct() if node.approx is not None:
+            _check_remembered(node)
             return _remembered(node, node.approx, lower_moving(node.input, context), context)
         case lg.Distinct():
             return counted(
@@ -155,6 +157,20 @@ def _stream(node: lg.Logical, context: LowerContext) -> Moving:
         step = ph.Where(below.step, test, id=context.step_id(node, "stamped"), origin=node.origin)
         below = below.over(step)
     return from_stream(node, replace(below, times=below.times | {time}), time, context)
+
+
+def _check_remembered(node: lg.Distinct) -> None:
+    if not any(isinstance(n, lg.Watermark) for n in walk(node)):
+        raise refuse(
+            "APPROX DISTINCT needs the stream's event time, which gives rows an order", node.origin,
+            "declare WATERMARK FOR on the stream", code="SQ0402",
+        )
+    for column in node.schema:
+        if holds_map(column.type):
+            raise refuse(
+                f"APPROX DISTINCT cannot compare `{column.name}`, which is {with_article(column.type)}", node.origin,
+                "select single entries of the map", code="SQ0502",
+            )
 
 
 def _remembered(

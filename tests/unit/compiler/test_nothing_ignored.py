@@ -141,7 +141,6 @@ def test_harmless_things_are_warnings(text: str) -> None:
         ("SELECT i FROM s [UNBOUNDED SLIDE 1 SECOND];", "SQ0405"),
         ("SELECT i FROM s [PARTITION BY nothing ROWS 1];", "SQ0202"),
         ("SELECT i, COUNT(*) AS c FROM s [SESSION 1 MINUTE PARTITION BY t] GROUP BY i;", "SQ0501"),
-        ("SELECT APPROX DISTINCT i FROM s;", "SQ0501"),
         ("SELECT LATE() AS c FROM s;", "SQ0601"),
         ("SELECT i FROM (SELECT DISTINCT i FROM s [TUMBLE 1 MINUTE]) WHERE KEPT() > 3;", "SQ0601"),
         ("CREATE TABLE z (a INT, PRIMARY KEY (b)) WITH (connector = 'memory'); SELECT a FROM s JOIN z ON i = a;", "SQ0202"),
