@@ -68,14 +68,14 @@ class Bloom:
         return found
 
     def observe_cells(self, cells: Cells, room: int | None = None) -> tuple[Flags, int]:
-        """The same of the cells of keys, ``[n, hashes]``, until ``room`` new ones came: flags, and how many were new.
+        """The same of the cells of keys, ``[n, hashes]``, as long as there is ``room``: flags, and how many were new.
 
-        There are as many flags as elements were taken: up to the last that there is room for, and all with None.
+        There are as many flags as elements were taken: those before the first new one that there is no room for.
         """
         found = self._in_order(cells)
         new = len(found) - int(np.count_nonzero(found))
-        if room is not None and new >= room:
-            found = found[: int(np.flatnonzero(~found)[room - 1]) + 1] if room else found[:0]
+        if room is not None and new > room:
+            found = found[: int(np.flatnonzero(~found)[room])]
             new = room
         self.values[cells[: len(found)].ravel()] = 1
         return found, new

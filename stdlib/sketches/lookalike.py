@@ -20,7 +20,7 @@ def crawl(n: int, new: float, a: float = SPREAD, seed: int = 0) -> Keys:
     """Fingerprints of URLs, ``[n]``: each is new with probability ``new``, or that of the element g = t^(U^a) before.
 
     ``new``: .7566 is that of the first 100,000 of the thesis, .4851 of its first ten million. ``a``: the larger, the
-    older is what comes again. U: even from 0 to 1.
+    newer is what comes again. U: even from 0 to 1.
     """
     _check(n)
     if not 0 <= new <= 1:

@@ -17,6 +17,8 @@ from streamq.stdlib.sketches.membership_plan import RotatingPlan
 from streamq.stdlib.sketches.planes import pack, unpack
 from streamq.stdlib.sketches.probes import Cells
 
+LEAST_AT_ONCE = 1024
+
 _HEADER = struct.Struct("<4sB?HHQQQQq")
 _KIND, _VERSION = b"SQRB", 1
 
@@ -44,9 +46,9 @@ class RotatingBloom:
         """Whether each element came before, ``[n]``, as far as is remembered; then remembers it.
 
         ``panes``: of the elements, ``[n]``, in any order; lower panes of a batch are handled first. An element of pane p
-        is found by those of panes p - (generations - 1) on for sure, while nothing is ``overfull``. None: a generation
-        ends when it is full, and an element is found for sure while at most (generations - 1) * capacity distinct ones
-        came since. A filter is used in one of the ways only.
+        finds those of panes p - (generations - 1) on for sure, while nothing is ``overfull``. None: a generation ends
+        when there is a new element and it is full, and an element is found for sure while at most ``capacity`` distinct
+        ones, or (generations - 1) * ``capacity`` elements, came since. A filter is used in one of the ways only.
         """
         found = np.empty(len(keys), np.bool_)
         if panes is None:
@@ -76,12 +78,16 @@ class RotatingBloom:
             now = self.newest % self.plan.generations
             room = self.plan.capacity - self.held[now]
             # No more than can rotate about once: what is looked at and not taken is looked at again.
-            part = cells[done : done + 2 * room + 64]
+            part = cells[done : done + max(2 * room, LEAST_AT_ONCE)]
             own, new = self.generations[now].observe_cells(part, room)
-            found[done : done + len(own)] = own | self._elsewhere(part[: len(own)], now)
+            taken = len(own)
+            # The one that there is no room for is looked for before the oldest are forgotten.
+            looked = part[: taken + 1]
+            found[done : done + len(looked)] |= self._elsewhere(looked, now)
+            found[done : done + taken] |= own
             self.held[now] += new
-            done += len(own)
-            if self.held[now] == self.plan.capacity:
+            done += taken
+            if taken < len(part):
                 self._open(self.newest + 1)
         return found
 

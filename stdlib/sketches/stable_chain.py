@@ -49,6 +49,8 @@ def steps_while(step: Matrix, start: int, holds: Callable[[float], bool]) -> int
 
 def _product(a: Matrix, b: Matrix) -> Matrix:
     columns = list(zip(*b, strict=True))
-    return [
+    made = [
         [sum(x * y for x, y in zip(row, column, strict=True)) for column in columns] for row in a
     ]
+    # Of sum 1 again: what rounding adds would double with each doubling.
+    return [[x / sum(row) for x in row] for row in made]

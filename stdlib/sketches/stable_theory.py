@@ -49,7 +49,10 @@ def missed(plan: StablePlan, gaps: NDArray[np.int64], set_prob: float | None = N
 
     ``set_prob``: as for ``cell_zero``, for all cells of the element.
     """
-    return 1 - (1 - cell_zero(plan, gaps, set_prob)) ** plan.hashes
+    with np.errstate(divide="ignore"):
+        kept = plan.hashes * np.log1p(-cell_zero(plan, gaps, set_prob))
+    found: Floats = -np.expm1(kept)
+    return found
 
 
 def expected_missed(plan: StablePlan, of: GapCounts) -> float:
@@ -111,5 +114,7 @@ def _zero(plan: StablePlan, elements: NDArray[np.int64], start: int, set_prob: f
         odd = np.flatnonzero((steps >> doublings) & 1)
         at[odd] = at[odd] @ power
         power = power @ power
+        # Of sum 1 again: what rounding adds would double with each doubling.
+        power /= power.sum(axis=1, keepdims=True)
     found: Floats = at[:, 0]
     return found
