@@ -47,7 +47,7 @@ class Bloom:
         self.values = np.zeros(bits, np.uint8)
 
     def cells_of(self, keys: Keys) -> Cells:
-        """The cells of each key, ``[n, hashes]``."""
+        """The cells of each key, ``[hashes, n]``."""
         return probe_cells(keys, self.hashes, len(self.values), self.seed)
 
     def has(self, keys: Keys) -> Flags:
@@ -55,20 +55,20 @@ class Bloom:
         return self.has_cells(self.cells_of(keys))
 
     def has_cells(self, cells: Cells) -> Flags:
-        """The same of the cells of keys, ``[n, hashes]``."""
-        found: Flags = np.min(self.values.take(cells), axis=1) > 0
+        """The same of the cells of keys, ``[hashes, n]``."""
+        found: Flags = np.min(self.values.take(cells), axis=0) > 0
         return found
 
     def observe(self, keys: Keys) -> Flags:
         """Whether each element came before, in earlier batches or in this, ``[n]``; then remembers it."""
         found = np.empty(len(keys), np.bool_)
         for begin in range(0, len(keys), AT_ONCE):
-            cells = self.cells_of(keys[begin : begin + AT_ONCE])
-            found[begin : begin + len(cells)] = self.observe_cells(cells)[0]
+            part = keys[begin : begin + AT_ONCE]
+            found[begin : begin + len(part)] = self.observe_cells(self.cells_of(part))[0]
         return found
 
     def observe_cells(self, cells: Cells, room: int | None = None) -> tuple[Flags, int]:
-        """The same of the cells of keys, ``[n, hashes]``, as long as there is ``room``: flags, and how many were new.
+        """The same of the cells of keys, ``[hashes, n]``, as long as there is ``room``: flags, and how many were new.
 
         There are as many flags as elements were taken: those before the first new one that there is no room for.
         """
@@ -77,18 +77,18 @@ class Bloom:
         if room is not None and new > room:
             found = found[: int(np.flatnonzero(~found)[room])]
             new = room
-        self.values[cells[: len(found)].ravel()] = 1
+        self.values[cells[:, : len(found)].ravel()] = 1
         return found, new
 
     def _in_order(self, cells: Cells) -> Flags:
         """An element is new where it is the first to set any of its cells, ``[n]``."""
-        found = np.ones(len(cells), np.bool_)
-        unset = np.flatnonzero(self.values.take(cells).ravel() == 0)
+        n = cells.shape[1]
+        found = np.ones(n, np.bool_)
+        unset = np.flatnonzero(self.values.take(cells) == 0)
         if len(unset):
-            bits = (len(cells) - 1).bit_length()
-            ordered = np.sort(
-                (cells.ravel()[unset] << bits | unset // self.hashes).view(np.uint64)
-            ).view(np.int64)
+            bits = (n - 1).bit_length()
+            ordered = (cells.ravel()[unset] << bits) | (unset % n)
+            ordered.view(np.uint64).sort()
             cell = ordered >> bits
             first = ordered[np.append(True, cell[1:] != cell[:-1])]
             found[first & ((1 << bits) - 1)] = False

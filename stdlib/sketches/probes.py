@@ -19,13 +19,14 @@ _BITS = 0xFFFFFFFFFFFFFFFF
 
 
 def probe_cells(keys: Keys, hashes: int, cells: int, seed: int) -> Cells:
-    """The cells of each key, ``[n, hashes]`` of ``0 .. cells - 1``; some of a key's may be the same."""
+    """The cells of each key, ``[hashes, n]`` of ``0 .. cells - 1``; some of a key's may be the same."""
     first = mix64(keys ^ np.uint64(seed & _BITS))
     step = mix64(first ^ _STEP) | np.uint64(1)
-    found = np.empty((len(keys), hashes), np.int64)
-    for i in range(hashes):
-        found[:, i] = mix64(first + np.uint64(i) * step) % np.uint64(cells)
-    return found
+    found = np.empty((hashes, len(keys)), np.uint64)
+    for row in found:
+        np.remainder(mix64(first), np.uint64(cells), out=row)
+        first += step
+    return found.view(np.int64)
 
 
 def run_starts(first: int, n: int, cells: int, seed: int) -> Cells:

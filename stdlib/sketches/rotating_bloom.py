@@ -49,45 +49,51 @@ class RotatingBloom:
         finds those of panes p - (generations - 1) on for sure, while nothing is ``overfull``. None: a generation ends
         when there is a new element and it is full, and an element is found for sure while at most ``capacity`` distinct
         ones, or (generations - 1) * ``capacity`` elements, came since. A filter is used in one of the ways only.
+        ValueError where there are not as many panes as keys.
         """
         found = np.empty(len(keys), np.bool_)
         if panes is None:
             for begin in range(0, len(keys), AT_ONCE):
-                cells = self.generations[0].cells_of(keys[begin : begin + AT_ONCE])
-                found[begin : begin + len(cells)] = self._by_count(cells)
+                part = keys[begin : begin + AT_ONCE]
+                found[begin : begin + len(part)] = self._by_count(
+                    self.generations[0].cells_of(part)
+                )
             return found
+        if len(panes) != len(keys):
+            raise ValueError(f"each key has a pane: {len(keys)} keys, {len(panes)} panes")
         order = np.argsort(panes, kind="stable")
         ordered = panes[order]
-        bounds = np.append(
-            np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])), len(ordered)
-        )
-        for first, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, len(ordered))
+        first = 0
+        for end in ends.tolist() if len(ordered) else ():
             pane = int(ordered[first])
             self._open(pane)
             for begin in range(first, end, AT_ONCE):
-                part = order[begin : min(begin + AT_ONCE, end)]
-                found[part] = self._by_pane(self.generations[0].cells_of(keys[part]), pane)
+                at = order[begin : min(begin + AT_ONCE, end)]
+                found[at] = self._by_pane(self.generations[0].cells_of(keys[at]), pane)
+            first = end
         return found
 
     def _by_count(self, cells: Cells) -> Flags:
-        found = np.zeros(len(cells), np.bool_)
+        n = cells.shape[1]
+        found = np.zeros(n, np.bool_)
         done = 0
-        while done < len(cells):
+        while done < n:
             if self.newest is None:
                 self.newest = 0
             now = self.newest % self.plan.generations
             room = self.plan.capacity - self.held[now]
             # No more than can rotate about once: what is looked at and not taken is looked at again.
-            part = cells[done : done + max(2 * room, LEAST_AT_ONCE)]
+            part = cells[:, done : done + max(2 * room, LEAST_AT_ONCE)]
             own, new = self.generations[now].observe_cells(part, room)
             taken = len(own)
             # The one that there is no room for is looked for before the oldest are forgotten.
-            looked = part[: taken + 1]
-            found[done : done + len(looked)] |= self._elsewhere(looked, now)
+            elsewhere = self._elsewhere(part[:, : taken + 1], now)
+            found[done : done + len(elsewhere)] |= elsewhere
             found[done : done + taken] |= own
             self.held[now] += new
             done += taken
-            if taken < len(part):
+            if taken < part.shape[1]:
                 self._open(self.newest + 1)
         return found
 
@@ -96,20 +102,20 @@ class RotatingBloom:
         now = pane % self.plan.generations
         if pane <= self.newest - self.plan.generations:
             found = self._elsewhere(cells, None)
-            self.overfull += len(cells)
+            self.overfull += len(found)
             return found
         found = self._elsewhere(cells, now)
         own, new = self.generations[now].observe_cells(cells, self.plan.capacity - self.held[now])
         self.held[now] += new
         found[: len(own)] |= own
-        rest = self.generations[now].has_cells(cells[len(own) :])
+        rest = self.generations[now].has_cells(cells[:, len(own) :])
         found[len(own) :] |= rest
         self.overfull += len(rest) - int(np.count_nonzero(rest))
         return found
 
     def _elsewhere(self, cells: Cells, but: int | None) -> Flags:
         """Whether generations other than ``but`` have each element, ``[n]``."""
-        found = np.zeros(len(cells), np.bool_)
+        found = np.zeros(cells.shape[1], np.bool_)
         for i, generation in enumerate(self.generations):
             if i != but and self.held[i]:
                 found |= generation.has_cells(cells)

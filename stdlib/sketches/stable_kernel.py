@@ -36,9 +36,9 @@ def observe_block(
 ) -> NDArray[np.bool_]:
     """Whether all cells of an element were above 0, ``[n]``; changes ``values``, ``[m]``.
 
-    ``probed``: ``[n, hashes]``; ``starts``: of the runs of ``decrements`` cells, ``[n]``. Both in ``0 .. m - 1``.
+    ``probed``: ``[hashes, n]``; ``starts``: of the runs of ``decrements`` cells, ``[n]``. Both in ``0 .. m - 1``.
     """
-    n = len(probed)
+    n = len(starts)
     if n == 0:
         return np.zeros(0, np.bool_)
     flat = probed.ravel()
@@ -49,13 +49,13 @@ def observe_block(
     shift = (2 * n - 1).bit_length()
     events = np.empty(len(flat) + len(order), np.uint64)
     signed = events.view(np.int64)
-    signed[: len(flat)] = ((probed << shift) | (2 * np.arange(n) + 1)[:, None]).ravel()
-    signed[len(flat) :] = (lowered[order] << shift) | (2 * at[order])
+    signed[: len(flat)] = ((probed << shift) | (2 * np.arange(n) + 1)).ravel()
+    signed[len(flat) :] = (lowered[order] << shift) | (at[order] % n * 2)
     events.sort()
 
     cells = signed >> shift
     begins = _changes(cells)
-    probes = np.flatnonzero(signed & 1)
+    probes = np.flatnonzero((signed & 1) == 1)
     probe = signed[probes]
     probe_cell = cells[probes]
     # Each cell here is probed, so the first probes of cells go with the beginnings of cells.
@@ -68,25 +68,28 @@ def observe_block(
     base[firsts] = values.take(touched) & _VALUE
     # An element's own decrement comes after its probe. The event before the first one is the last: another probe or cell.
     own = signed[probes - 1] == probe - 1
-    missed = probe[base <= probes - since - own]
-    found = np.ones(n, np.bool_)
-    found[(missed >> 1) & ((1 << (shift - 1)) - 1)] = False
+    missed = base <= probes - since - own
+    found = np.ones(n + 1, np.bool_)
+    found[np.where(missed, (probe >> 1) & ((1 << (shift - 1)) - 1), n)] = False
 
     _lower(values, lowered, max_value)
     last_probe = probes[np.append(firsts[1:], len(probes)) - 1]
     last_event = np.append(begins[1:], len(cells)) - 1
     values[touched] = np.maximum(max_value - (last_event - last_probe), 0)
-    return found
+    return found[:n]
 
 
 def _lowered(values: Values, starts: Cells, decrements: int) -> tuple[Cells, Cells]:
-    """The cells that are run over and the elements that do so, each as often as it happens; without those that are 0."""
-    runs = starts[:, None] + np.arange(decrements)
+    """The cells that are run over, each as often as it is, without those that are 0, and the elements of the runs.
+
+    Elements are told modulo ``n``: only a few are looked at.
+    """
+    runs = starts + np.arange(decrements)[:, None]
     over = np.flatnonzero(starts > len(values) - decrements)
-    runs[over] %= len(values)
+    runs[:, over] %= len(values)
     cells = runs.ravel()
     some = np.flatnonzero(values.take(cells) != 0)
-    return cells[some], some // max(decrements, 1)
+    return cells[some], some
 
 
 def _lower(values: Values, cells: Cells, max_value: int) -> None:

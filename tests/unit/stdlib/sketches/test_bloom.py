@@ -34,7 +34,7 @@ def plain(keys: list[int], bits: int, hashes: int, seed: int) -> tuple[list[bool
     """One element after the other."""
     filter_ = Bloom(bits, hashes, seed)
     found = []
-    for cells in filter_.cells_of(np.array(keys, np.uint64)).tolist():
+    for cells in filter_.cells_of(np.array(keys, np.uint64)).T.tolist():
         found.append(all(filter_.values[cell] for cell in cells))
         filter_.values[cells] = 1
     return found, filter_.values.tolist()

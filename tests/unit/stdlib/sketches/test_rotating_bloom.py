@@ -236,6 +236,15 @@ def test_stored_and_taken_up_again(by_pane: bool) -> None:
         RotatingBloom.from_bytes(stored + b"x", plan, 1)
 
 
+@pytest.mark.parametrize("panes", [None, np.zeros(0, np.int64)])
+def test_empty_batches(panes: np.ndarray | None) -> None:
+    filter_ = RotatingBloom(PLANS[0], 1)
+    assert len(filter_.observe(np.zeros(0, np.uint64), panes)) == 0
+    assert filter_.newest is None
+    with pytest.raises(ValueError, match="2 keys, 1 panes"):
+        filter_.observe(new_keys(2, 1), np.zeros(1, np.int64))
+
+
 def test_long_batches() -> None:
     keys = crawl(3 * AT_ONCE, 0.5, seed=2)
     plan = plan_rotating(1 << 16, 0.1)
