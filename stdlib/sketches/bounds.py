@@ -95,10 +95,9 @@ def point_agms_interval(
     ranks = math.floor(2 * row_chance(depth, majority(depth), failure / 2) * width)
     rows, off = columns * signs, largest(np.abs(counts), ranks - 1)
     lo, hi = _middle(rows - off, rows + off)
-    estimate = point_agms(columns, signs)
     if insert_only:
-        estimate, lo, hi = (np.maximum(of, 0.0) for of in (estimate, lo, hi))
-    return Interval(estimate, lo, hi)
+        lo, hi = np.maximum(lo, 0.0), np.maximum(hi, 0.0)
+    return Interval(point_agms(columns, signs, clip=insert_only), lo, hi)
 
 
 def largest(counts: Numbers, before: int) -> Floats:

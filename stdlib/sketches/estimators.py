@@ -50,9 +50,10 @@ def point_cmm(
     )
 
 
-def point_agms(columns: Numbers, signs: Numbers) -> Floats:
+def point_agms(columns: Numbers, signs: Numbers, *, clip: bool = True) -> Floats:
     """A frequency by Fast-AGMS, ``[...]``; ``signs``: those of the key by row, ``[..., d]``. A row's variance: (F2 - f^2)/w."""
-    return np.asarray(np.median(columns * signs, axis=-1), np.float64)
+    found = np.median(columns * signs, axis=-1)
+    return np.asarray(np.maximum(found, 0.0) if clip else found, np.float64)
 
 
 def f2_cm(counts: Numbers) -> Floats:

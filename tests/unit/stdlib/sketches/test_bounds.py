@@ -47,7 +47,10 @@ def test_C25_points(z: float, width: int, depth: int) -> None:  # noqa: N802
     query, truth = np.array([0, 30, 5_000], np.uint64), np.array([[f[0]], [f[30]], [0]])
     shape = (SKETCHES, depth, width)
     sketch = CountMin.empty(width, depth * SKETCHES, 5).added(keys, f)
-    counts, columns = sketch.counts.reshape(shape), sketch.columns(query).reshape(3, SKETCHES, depth)
+    counts, columns = (
+        sketch.counts.reshape(shape),
+        sketch.columns(query).reshape(3, SKETCHES, depth),
+    )
     # Of normal noise 2 * 1.96 deviations of the median of 3 rows or more, 0.67 of one row's, would be 2.6; of one
     # key among 3 the noise lacks its own part. A bound for 99 % is of 4 in place of 2.6, and order statistics need a fifth more.
     deviation = math.sqrt(float((f**2.0).sum()) / width)
@@ -72,15 +75,22 @@ def test_C25_points_where_rows_were_taken_back() -> None:  # noqa: N802
     f = np.random.default_rng(3).integers(-20, 21, 2_000)
     f[0] = -5_000
     keys = np.arange(2_000, dtype=np.uint64)
-    sketch, signed = (kind.empty(64, 5 * SKETCHES, 5).added(keys, f) for kind in (CountMin, FastAgms))
+    sketch, signed = (
+        kind.empty(64, 5 * SKETCHES, 5).added(keys, f) for kind in (CountMin, FastAgms)
+    )
     query, shape, truth = keys[:2], (2, SKETCHES, 5), f[:2, None]
     counts = sketch.counts.reshape(SKETCHES, 5, 64)
     # Deviation of noise 12 * sqrt(2000/64) = 67, and 625 where the heavy key is met.
-    found = point_cmm_interval(sketch.columns(query).reshape(shape), counts, sketch.total, 0.95, insert_only=False)
+    found = point_cmm_interval(
+        sketch.columns(query).reshape(shape), counts, sketch.total, 0.95, insert_only=False
+    )
     check(found, truth, 0.95, 6 * 67)
     found = point_agms_interval(
-        signed.columns(query).reshape(shape), signed.signs(query).reshape(shape),
-        signed.counts.reshape(SKETCHES, 5, 64), 0.95, insert_only=False,
+        signed.columns(query).reshape(shape),
+        signed.signs(query).reshape(shape),
+        signed.counts.reshape(SKETCHES, 5, 64),
+        0.95,
+        insert_only=False,
     )
     check(found, truth, 0.95, 6 * 67)
 

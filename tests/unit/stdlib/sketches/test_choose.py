@@ -37,7 +37,8 @@ def test_self_joins(z: float, width: int) -> None:
     f, _, counts = sketches(z, width)
     truth = self_join(f)
     cm, cmm, chosen = (
-        np.abs(of - truth).mean() / truth for of in (f2_cm(counts), f2_cmm(counts, N), f2_chosen(counts, N))
+        np.abs(of - truth).mean() / truth
+        for of in (f2_cm(counts), f2_cmm(counts, N), f2_chosen(counts, N))
     )
     assert chosen <= MUCH * min(cm, cmm)
     takes = f2_takes_cm(counts, N)
@@ -58,7 +59,11 @@ def test_points(z: float, width: int) -> None:
     columns = sketch.columns(np.arange(30, dtype=np.uint64)).reshape(30, SKETCHES, DEPTH)
     cm, cmm, chosen = (
         np.abs(of - f[:30, None]).mean()
-        for of in (point_cm(columns), point_cmm(columns, counts, N), points_chosen(columns, counts, N))
+        for of in (
+            point_cm(columns),
+            point_cmm(columns, counts, N),
+            points_chosen(columns, counts, N),
+        )
     )
     assert chosen <= MUCH * min(cm, cmm)
     takes = points_take_cm(counts)

@@ -42,7 +42,9 @@ def test_a_weight_is_so_many_rows() -> None:
     keys = np.random.default_rng(2).integers(0, 50, 500).astype(np.uint64)
     weights = np.random.default_rng(3).integers(0, 5, 500)
     once = MinimalIncrease.empty(16, 3, 1).added(keys, weights)
-    assert np.array_equal(once.counts, MinimalIncrease.empty(16, 3, 1).added(np.repeat(keys, weights)).counts)
+    assert np.array_equal(
+        once.counts, MinimalIncrease.empty(16, 3, 1).added(np.repeat(keys, weights)).counts
+    )
     assert once.total == weights.sum()
     halves = MinimalIncrease.empty(16, 3, 1).added(keys, weights / 2)
     assert halves.counts == pytest.approx(once.counts / 2)

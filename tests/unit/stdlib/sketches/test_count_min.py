@@ -45,7 +45,10 @@ def test_C18_parts_are_the_whole(kind: Kind) -> None:  # noqa: N802
     keys = stream(50_000, 4)
     weights = np.random.default_rng(5).integers(-3, 9, len(keys))
     for w in (None, weights):
-        panes = [kind.empty(97, 5, 7).added(keys[s], None if w is None else w[s]) for s in np.split(np.arange(len(keys)), 5)]
+        panes = [
+            kind.empty(97, 5, 7).added(keys[s], None if w is None else w[s])
+            for s in np.split(np.arange(len(keys)), 5)
+        ]
         merged = panes[0]
         for pane in panes[1:]:
             merged = merged.merged(pane)  # type: ignore[arg-type]
@@ -102,7 +105,10 @@ def test_no_keys_are_no_change(kind: Kind) -> None:
 @pytest.mark.parametrize("seed", [0, -1, 2**63 + 5])
 def test_bytes_come_back(kind: Kind, seed: int) -> None:
     keys = stream(1000, 6)
-    for sketch in (kind.empty(16, 3, seed).added(keys), kind.empty(16, 3, seed).added(keys, np.full(1000, 0.5))):
+    for sketch in (
+        kind.empty(16, 3, seed).added(keys),
+        kind.empty(16, 3, seed).added(keys, np.full(1000, 0.5)),
+    ):
         again = kind.from_bytes(sketch.to_bytes())
         assert np.array_equal(again.counts, sketch.counts)
         assert again.counts.dtype == sketch.counts.dtype

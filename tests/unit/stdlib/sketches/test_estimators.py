@@ -35,7 +35,9 @@ def test_G7_points() -> None:  # noqa: N802
     assert point_cmm(COLUMNS, ROWS, 10, "mean", clip=False) == pytest.approx(10 / 3)
     assert point_cmm(COLUMNS, ROWS, 10, "mean") == 3
     assert point_cmm(COLUMNS, ROWS, 10) == 3
-    assert point_cmm(COLUMNS, ROWS, 10, unbiased=True) == pytest.approx((10 / 3 + 2 / 3 + 14 / 3) / 3)
+    assert point_cmm(COLUMNS, ROWS, 10, unbiased=True) == pytest.approx(
+        (10 / 3 + 2 / 3 + 14 / 3) / 3
+    )
 
 
 def test_G7_self_joins() -> None:  # noqa: N802
@@ -57,6 +59,8 @@ def test_G9_agms() -> None:  # noqa: N802
     assert f2_agms(row) == 22
     assert point_agms(row[:, 1], np.array([-1])) == 1
     assert join_agms(row, row) == 22
+    assert point_agms(row[:, 1], np.array([1])) == 0
+    assert point_agms(row[:, 1], np.array([1]), clip=False) == -1
 
 
 def test_axes_before_are_kept() -> None:
@@ -64,7 +68,10 @@ def test_axes_before_are_kept() -> None:
     totals = np.array([10, 20])
     columns = np.stack([COLUMNS, 2 * COLUMNS])
     for noise in ("median", "mean"):
-        each = [float(point_cmm(c, k, n, noise)) for c, k, n in zip(columns, counts, totals, strict=True)]
+        each = [
+            float(point_cmm(c, k, n, noise))
+            for c, k, n in zip(columns, counts, totals, strict=True)
+        ]
         assert point_cmm(columns, counts, totals, noise) == pytest.approx(each)
     assert f2_cmm(counts, totals).tolist() == pytest.approx([12, 48])
     assert f2_cm(counts).tolist() == [28, 112]
@@ -131,8 +138,10 @@ def check(found: np.ndarray, truth: float, variance: float) -> None:
 
 def test_G10_points(count_min: CountMin, agms: FastAgms) -> None:  # noqa: N802
     query = KEYS[KEY : KEY + 1]
-    rows = point_cmm(count_min.columns(query)[0][:, None], count_min.counts[:, None], 20_000, "mean", clip=False)
-    signed = point_agms(agms.columns(query)[0][:, None], agms.signs(query)[0][:, None])
+    rows = point_cmm(
+        count_min.columns(query)[0][:, None], count_min.counts[:, None], 20_000, "mean", clip=False
+    )
+    signed = point_agms(agms.columns(query)[0][:, None], agms.signs(query)[0][:, None], clip=False)
     check(rows, F[KEY], LEMMA_POINT / (WIDTH - 1))
     check(signed, F[KEY], LEMMA_POINT / WIDTH)
     # By mean noise a row is skewed, and the median of rows too low; by signs it is not.

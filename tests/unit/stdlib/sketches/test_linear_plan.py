@@ -29,8 +29,13 @@ def test_count_min_by_its_bound() -> None:
 def test_rows_without_noise_by_their_variance() -> None:
     # 8/0.1^2 = 800 and 16/0.1^2 = 1600 columns, one more without noise; 2 log2(20) = 8.6 rows, an odd number of them.
     assert [plan_of_error("frequency", m, 0.1, 0.95).width for m in ("CMM", "AGMS")] == [801, 800]
-    assert [plan_of_error(p, m, 0.1, 0.95).width for p in ("self_join", "join") for m in ("CMM", "AGMS")] == [
-        1601, 1600, 1601, 1600,
+    assert [
+        plan_of_error(p, m, 0.1, 0.95).width for p in ("self_join", "join") for m in ("CMM", "AGMS")
+    ] == [
+        1601,
+        1600,
+        1601,
+        1600,
     ]
     assert plan_of_error("join", "AGMS", 0.1, 0.95).depth == 9
 
@@ -39,7 +44,10 @@ def test_rows_without_noise_by_their_variance() -> None:
 def test_C25_rows_fail_less_often_than_planned(confidence: float) -> None:  # noqa: N802
     """The median is off where most rows are, each with a chance of 1/8."""
     depth = depth_of("CMM", confidence)
-    failure = sum(math.comb(depth, k) * 0.125**k * 0.875 ** (depth - k) for k in range((depth + 1) // 2, depth + 1))
+    failure = sum(
+        math.comb(depth, k) * 0.125**k * 0.875 ** (depth - k)
+        for k in range((depth + 1) // 2, depth + 1)
+    )
     assert depth % 2 == 1
     assert failure <= (1 - confidence) * (1 + 1e-9)
 

@@ -37,7 +37,9 @@ def check(interval: Interval, truth: float, confidence: float, widest: float) ->
 
 def counters(kind: type[CountMin] | type[FastAgms], width: int, depth: int, f: Numbers) -> Numbers:
     """``[sketches, d, w]``."""
-    return kind.empty(width, depth * SKETCHES, 8).added(KEYS, f).counts.reshape(SKETCHES, depth, width)
+    return (
+        kind.empty(width, depth * SKETCHES, 8).added(KEYS, f).counts.reshape(SKETCHES, depth, width)
+    )
 
 
 def chebyshev(width: float, depth: int, confidence: float) -> float:
@@ -85,7 +87,9 @@ def test_C25_joins(z: float) -> None:  # noqa: N802
         # Both F2 are bounded first, which takes a fifth of what may fail, and makes each up to half as large again.
         widest = 2 * geometric * chebyshev(width, depth, confidence)
         check(join_cmm_interval(a, b, N, N, confidence), truth, confidence, widest)
-        check(join_cmm_interval(a, b, N, N, confidence, insert_only=False), truth, confidence, widest)
+        check(
+            join_cmm_interval(a, b, N, N, confidence, insert_only=False), truth, confidence, widest
+        )
         of_cm = join_cmm_interval(a, b, N, N, confidence, "CM")
         assert (of_cm.hi >= truth).all()
         check(of_cm, truth, confidence, widest + (N**2 / truth - 1) / width)
@@ -125,7 +129,9 @@ def test_standard_errors_are_those_of_sketches(z: float) -> None:
     if z < 1:
         assert rows.mean(axis=1).std() >= 0.91 * std_err
         median = float(f2_std_err(np.array(truth), N, 255, 5))
-        assert 0.91 * np.median(rows, axis=1).std() <= median <= 1.35 * np.median(rows, axis=1).std()
+        assert (
+            0.91 * np.median(rows, axis=1).std() <= median <= 1.35 * np.median(rows, axis=1).std()
+        )
 
 
 def test_standard_errors_of_points_and_joins() -> None:

@@ -12,10 +12,20 @@ from streamq.stdlib.sketches.spark_bytes import read_sketches, spark_columns
 
 
 def written(
-    counts: list[list[int]], hash_a: list[int], total: int | None = None, version: int = 1, width: int | None = None
+    counts: list[list[int]],
+    hash_a: list[int],
+    total: int | None = None,
+    version: int = 1,
+    width: int | None = None,
 ) -> bytes:
     """As Spark writes it."""
-    head = struct.pack(">iqii", version, sum(counts[0]) if total is None else total, len(counts), width or len(counts[0]))
+    head = struct.pack(
+        ">iqii",
+        version,
+        sum(counts[0]) if total is None else total,
+        len(counts),
+        width or len(counts[0]),
+    )
     return head + b"".join(struct.pack(f">{len(row)}q", *row) for row in (hash_a, *counts))
 
 
