@@ -15,6 +15,7 @@ from streamq.stdlib.functions import (
     lookup,
     numbers,
     quality,
+    sketches,
     strings,
     times,
 )
@@ -24,7 +25,7 @@ from streamq.stdlib.registry import FunctionSpec, Kind, Merge
 from streamq.stdlib.results import RULES
 
 MODULES = (
-    strings, numbers, times, conditions, collections, hashes_json, aggregates, quality,
+    strings, numbers, times, conditions, collections, hashes_json, aggregates, quality, sketches,
 )  # fmt: skip
 
 
