@@ -1,11 +1,12 @@
 """Intervals of self-join sizes (F2) and join sizes, with a confidence, from the counters alone.
 
-Two facts hold for any data (Deng 2007, sections 4.1, 4.5 and 4.6: the thesis). A row without noise has no bias and a variance
+Facts that hold for any data (Deng 2007, sections 4.1, 4.5 and 4.6: the thesis). A row without noise has no bias and a variance
 of at most 2 F2^2/(w - 1) (of a join: 2 F2(A) F2(B)/(w - 1)): Chebyshev, for the mean of the rows or for their median, needs
-nothing else, and the error is a fraction of the truth that is sought. And Count-Min is never too low, and too
-high by (N^2 - F2)/w on average: Markov in each row, and the least of d rows. The first is near where keys are
-even, the second where they are skewed; what may fail is shared out between them. How rows differ is not used: d of them are too few
-to be sure of their spread. Half the width, or less, would do where noise was normal: ``std_errors`` has that.
+nothing else, and the error is a fraction of the truth that is sought. Where Count-Min shows that no key is heavy the fourth
+moment is nearer (``fourth_moment``). And Count-Min is never too low, and too high by (N^2 - F2)/w on average: Markov in
+each row, and the least of d rows. That is near where keys are skewed, the moments where they are even; what may fail is
+shared out between them. How rows differ is not used: d of them are too few to be sure of their spread. Where noise was
+normal three quarters of the width would do, or half of it where only the variance serves: ``std_errors`` has that.
 
 Shapes: as in ``estimators``.
 """
@@ -32,9 +33,13 @@ from streamq.stdlib.sketches.estimators import (
     join_cmm,
     join_cmm_rows,
 )
+from streamq.stdlib.sketches.fourth_moment import f2_off
 
 OF_VARIANCE = 0.9
-"""Of what may fail, by variance; the rest by Count-Min, whose bound hardly moves with it."""
+"""Of what may fail, by moments; the rest by Count-Min, whose bound hardly moves with it."""
+
+TURNS = 3
+"""Of a bound that makes itself nearer: after them it hardly moves."""
 
 OF_SELF_JOINS = 0.2
 """Of what may fail in a join, because the F2 of a side was bounded too low."""
@@ -60,7 +65,7 @@ def f2_interval(
             raise ValueError("CM bounds nothing where rows were taken back: CMM does")
         lo, hi = _by_variance(f2_cmm_rows(counts, totals), counts.shape[-1] - 1, failure)
         return _holding(f2_cmm(counts, totals, how, clip=False), lo, hi)
-    lo, hi = _by_variance(f2_cmm_rows(counts, totals), counts.shape[-1] - 1, OF_VARIANCE * failure)
+    lo, hi = _by_moments(counts, totals, OF_VARIANCE * failure)
     most = f2_cm(counts)
     all_pairs = np.square(np.asarray(totals, np.float64))
     excess = _excess_share(counts, (1 - OF_VARIANCE) * failure)
@@ -153,6 +158,23 @@ def join_agms_interval(
 def middle_of(rows: Floats, mean: bool) -> Floats:
     """The mean of rows or their median, ``[...]``, of ``[..., d]``."""
     return np.asarray(rows.mean(axis=-1) if mean else np.median(rows, axis=-1), np.float64)
+
+
+def _by_moments(counts: Numbers, totals: Numbers | float, failure: float) -> tuple[Floats, Floats]:
+    """Bounds of F2 from counters where nothing was taken back: the nearer, the lighter the heaviest key must be.
+
+    That is told by its square over F2, for which F2 is bounded first: each turn is of all that the one before leaves.
+    """
+    depth, width = counts.shape[-2:]
+    middle = f2_cmm_rows(counts, totals).mean(axis=-1)
+    most = np.square(np.asarray(counts.max(axis=-1).min(axis=-1), np.float64))
+    off = f2_off(np.ones_like(middle), width, depth, failure)
+    for _ in range(TURNS):
+        lo = middle / (1 + off)
+        heaviest = np.minimum(np.divide(most, lo, out=np.ones_like(lo), where=lo > 0), 1.0)
+        off = f2_off(heaviest, width, depth, failure)
+    hi = np.divide(middle, 1 - off, out=np.full_like(middle, np.inf), where=off < 1)
+    return middle / (1 + off), hi
 
 
 def _by_variance(rows: Floats, width: int, failure: float) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ from streamq.stdlib.sketches.bounds import Interval
 from streamq.stdlib.sketches.count_min import CountMin
 from streamq.stdlib.sketches.counters import Numbers
 from streamq.stdlib.sketches.fast_agms import FastAgms
+from streamq.stdlib.sketches.fourth_moment import f2_off
 from streamq.stdlib.sketches.size_bounds import (
     f2_agms_interval,
     f2_interval,
@@ -63,6 +64,19 @@ def test_C25_self_joins(z: float, width: int, depth: int) -> None:  # noqa: N802
         of_cm = f2_interval(counts, N, confidence, "CM")
         check(of_cm, truth, confidence, widest + (N**2 / truth - 1) / width)
         assert (of_cm.hi >= truth).all()
+
+
+def test_C25_even_keys_are_bounded_by_the_fourth_moment() -> None:  # noqa: N802
+    """Keys have 10 rows each, and cells 78, with a deviation of 29 and no more than 3 of these above it in some row.
+
+    So no key has more than 166 rows, and none a square of more than 0.15 of the least F2 that might be.
+    """
+    f = zipf_counts(N, 2_000, 0.0, 32)
+    found = f2_interval(counters(CountMin, 256, 5, f), N, 0.95)
+    off = float(f2_off(np.array(0.15), 256, 5, 0.9 * 0.05))
+    widest = 1 / (1 - off) - 1 / (1 + off)
+    assert np.median(found.hi - found.lo) <= widest * self_join(f)
+    assert widest < 0.75 * chebyshev(256, 5, 0.95)
 
 
 @pytest.mark.parametrize("z", [1.5, 2.0])
