@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streamq.compiler.analysis.edge_notices import edge_notices
+from streamq.compiler.analysis.sketch_notices import sketch_notices
 from streamq.compiler.binder.context import BindContext
 from streamq.compiler.binder.program import bind_program
 from streamq.compiler.includes import resolve_includes
@@ -105,5 +106,5 @@ def _compile(
     sink.extend(found)
     return CompileResult(
         sources, sink.sorted(), logical, optimized, None if sink.has_errors else plan,
-        (*passes.notices, *edge_notices(optimized)), trace,
+        (*passes.notices, *edge_notices(optimized), *sketch_notices(optimized)), trace,
     )

@@ -12,6 +12,7 @@ from streamq.compiler.binder.context import UNKNOWN, is_unknown
 from streamq.compiler.binder.sketches import impossible, item, number, of_rows, refused, whole
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir.expr import Expr
+from streamq.compiler.ir.sketches import PAIR_COUNTS
 from streamq.dsl import ast
 from streamq.dsl.types import BOOLEAN, DOUBLE, INT, Array, holds_map, is_integer, with_article
 from streamq.stdlib.estimate.confidence import deviations
@@ -25,11 +26,6 @@ from streamq.stdlib.sketches.similarity_plan import (
 
 if TYPE_CHECKING:
     from streamq.compiler.binder.expressions import ExpressionBinder
-
-PAIR_COUNTS = "PAIR_COUNTS"
-"""The aggregate behind SIMILAR_PAIRS: for each size of a set of columns, in pairs of numbers, the size of the self-join of
-what these columns hold, and how many values went into it."""
-
 
 def bind_similar(binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec) -> Expr:
     """SIMILAR_PAIRS((a, b, …), s) and SIMILAR_TO((a, b, …), ('x', 'y', …), s)."""

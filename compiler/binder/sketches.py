@@ -21,9 +21,6 @@ from streamq.dsl.types import (
     INT,
     STRING,
     Array,
-    common_type,
-    is_numeric,
-    with_article,
 )
 from streamq.stdlib.calls import Arg
 from streamq.stdlib.estimate.confidence import deviations

@@ -1,8 +1,10 @@
-"""What the plan knows of a filter that remembers rows (ADR 0017)."""
+"""What the plan knows of sketches: of filters that remember rows, and of what counts pairs of rows (ADR 0017)."""
 
 from __future__ import annotations
 
+from streamq.compiler.ir.expr import AggCall, Column, Expr, Literal
 from streamq.dsl.records import dataclass
+from streamq.stdlib.sketches.similarity_plan import SimilarityPlan, plan_similarity
 
 BUCKETS = 8
 """Parts into which rows are cut by their hash, each with a filter of its own. A checkpoint has so many for ever."""
@@ -25,3 +27,30 @@ class Remembers:
     range_ms: int = 0
     pane_us: int = 0
     horizons: tuple[int | None, int | None] = (None, None)
+
+
+PAIR_COUNTS = "PAIR_COUNTS"
+"""The aggregate behind SIMILAR_PAIRS: for each size of a set of columns, in pairs of numbers, the size of the self-join of
+what these columns hold, and how many values went into it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """What a call of it asks for: the columns that are compared, what is drawn of each row, and the counters in a row of its
+    sketches, 0 where values are counted as they are. ``weight``: for how many rows each stands, where some were shed."""
+
+    columns: tuple[Expr, ...]
+    plan: SimilarityPlan
+    width: int
+    weight: Column | None = None
+
+
+def pair_counts(call: AggCall) -> PairCounts:
+    """Its arguments are the columns, how many are to be equal, the share of sets that is drawn, the width, and the weight."""
+    last = call.args[-1]
+    weight = last if isinstance(last, Column) else None
+    *columns, least, rate, width = call.args if weight is None else call.args[:-1]
+    settings = [a.value for a in (least, rate, width) if isinstance(a, Literal)]
+    assert len(settings) == 3
+    plan = plan_similarity(len(columns), int(settings[0] or 0), float(settings[1] or 0))
+    return PairCounts(tuple(columns), plan, int(settings[2] or 0), weight)

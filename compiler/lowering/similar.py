@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from streamq.compiler.binder.similar import PAIR_COUNTS
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import AggCall, Column, Literal, Op, conjunction
+from streamq.compiler.ir.sketches import PAIR_COUNTS, PairCounts, pair_counts
 from streamq.compiler.lowering.distinct import decompose
 from streamq.compiler.lowering.sql import WINDOW, quote, to_sql
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
@@ -27,7 +27,6 @@ from streamq.compiler.passes.place_shedders import WEIGHT
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.types import BOOLEAN, INT
 from streamq.stdlib.sketches.kinds import DEPTH, SEED
-from streamq.stdlib.sketches.similarity_plan import SimilarityPlan, plan_similarity
 
 SIZE, SKETCH_ROW, ALIKE, SIGN, TAGS = "__size", "__sketch_row", "__alike", "__sign", "__tags"
 """How many columns a set has, 0 for the row itself; the row of its sketch; its value, or counter; the counter's sign; all of these."""
@@ -38,22 +37,12 @@ PER_CALL = 100
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """One call: its number in the block, its plan, and the counters in a row of its sketches, 0 for none."""
+    """One call: its name and number in the block, and what it asks for."""
 
     name: str
-    call: AggCall
     number: int
-    plan: SimilarityPlan
-    width: int
-
-    @property
-    def columns(self) -> int:
-        return self.plan.n_attrs
-
-    @property
-    def weighted(self) -> bool:
-        last = self.call.args[-1]
-        return isinstance(last, Column) and last.name == WEIGHT
+    call: AggCall
+    asked: PairCounts
 
     def hash(self, place: int) -> str:
         """The column with the hash of one of the columns that are compared."""
@@ -69,7 +58,7 @@ def has_pairs(node: lg.Aggregate) -> bool:
 
 def needs_rows(node: lg.Aggregate) -> bool:
     """Whether sets of columns are drawn for each row, so that it must be known which row it is."""
-    return any(call.function == PAIR_COUNTS and not _pairs("", call, 0).plan.exact for _, call in node.aggregates)
+    return any(call.function == PAIR_COUNTS and not pair_counts(call).plan.exact for _, call in node.aggregates)
 
 
 def lower_pairs(
@@ -82,8 +71,8 @@ def lower_pairs(
             "put [TUMBLE 1 HOUR] or [RANGE 1 HOUR SLIDE 1 MINUTE] after the stream",
         )
     calls = [(n, c) for n, c in node.aggregates if c.function == PAIR_COUNTS]
-    pairs = [_pairs(name, call, number) for number, (name, call) in enumerate(calls)]
-    weight = quote(WEIGHT) if any(p.weighted for p in pairs) else "1D"
+    pairs = [_Pairs(name, number, call, pair_counts(call)) for number, (name, call) in enumerate(calls)]
+    weight = quote(WEIGHT) if any(p.asked.weight for p in pairs) else "1D"
     tagged = _tagged(node, below, pairs, context)
     names = below.columns | {SIZE}
     inner: list[ph.Named] = [
@@ -119,15 +108,6 @@ def lower_pairs(
     return Lowered(step, tuple(f.name for f in node.schema), window=True, times=frozenset({WINDOW}))
 
 
-def _pairs(name: str, call: AggCall, number: int) -> _Pairs:
-    literals = [a.value for a in call.args if isinstance(a, Literal)][-3:]
-    least, rate, width = literals
-    weighted = isinstance(call.args[-1], Column) and call.args[-1].name == WEIGHT
-    columns = len(call.args) - 3 - weighted
-    assert isinstance(least, int) and isinstance(rate, float) and isinstance(width, int)
-    return _Pairs(name, call, number, plan_similarity(columns, least, rate), width)
-
-
 def _tagged(
     node: lg.Aggregate, below: Lowered, pairs: list[_Pairs], context: LowerContext
 ) -> ph.Step:
@@ -136,10 +116,10 @@ def _tagged(
     sets = [f"array({_tag(0, 0, '0L', '1')})"]
     for one in pairs:
         kept = "" if one.call.filter is None else f" OR NOT coalesce({to_sql(one.call.filter, below.columns)}, FALSE)"
-        for place, arg in enumerate(one.call.args[: one.columns]):
+        for place, arg in enumerate(one.asked.columns):
             text = to_sql(arg, below.columns)
             hashes.append((one.hash(place), f"if({text} IS NULL{kept}, NULL, xxhash64({place}, {text}))"))
-        sets += [_sets(one, k, l_k) for k, l_k in zip(one.plan.ks, one.plan.n_proj, strict=True)]
+        sets += [_sets(one, k, l_k) for k, l_k in zip(one.asked.plan.ks, one.asked.plan.n_proj, strict=True)]
     step_id = context.step_id(node, "sets")
     hashed = ph.Select(below.step, (*below.passed(below.names), *hashes), id=step_id, origin=node.origin)
     exploded = ph.Select(
@@ -153,7 +133,7 @@ def _tagged(
 def _sets(one: _Pairs, k: int, drawn: int) -> str:
     """SQL of the tags of a row's sets of k columns: all of them, or those that a hash of the row draws."""
     values = []
-    for chosen in combinations(range(one.columns), k):
+    for chosen in combinations(range(len(one.asked.columns)), k):
         parts = [quote(one.hash(place)) for place in chosen]
         unknown = " OR ".join(f"{part} IS NULL" for part in parts)
         values.append(f"if({unknown}, NULL, xxhash64({k}, {', '.join(parts)}))")
@@ -167,11 +147,11 @@ def _sets(one: _Pairs, k: int, drawn: int) -> str:
 
 
 def _tags(one: _Pairs, k: int, value: str) -> list[str]:
-    if not one.width:
+    if not one.asked.width:
         return [_tag(one.tag(k), 0, value, "1")]
     return [
         _tag(
-            one.tag(k), row, f"if({value} IS NULL, NULL, pmod(xxhash64({value}, {row}, {SEED}), {one.width}L))",
+            one.tag(k), row, f"if({value} IS NULL, NULL, pmod(xxhash64({value}, {row}, {SEED}), {one.asked.width}L))",
             f"if(xxhash64({value}, {row}, {SEED + 1}) % 2 = 0, 1, -1)",
         )
         for row in range(DEPTH)
@@ -185,10 +165,10 @@ def _tag(size: int, row: int, alike: str, sign: str) -> str:
 def _counts(one: _Pairs) -> str:
     """For each size of a set: the size of the self-join of its values, and how many there were."""
     items = []
-    for k in one.plan.ks:
+    for k in one.asked.plan.ks:
         at = f"{quote(SIZE)} = {one.tag(k)}"
         squares = "`__sum` * `__sum` - `__spread`"
-        if one.width:
+        if one.asked.width:
             rows = ", ".join(f"sum(if({at} AND {quote(SKETCH_ROW)} = {row}, {squares}, 0D))" for row in range(DEPTH))
             items.append(f"get(array_sort(array({rows})), {DEPTH // 2})")
         else:

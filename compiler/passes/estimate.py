@@ -11,11 +11,11 @@ The shedder gives each row its weight ``w``, the number of rows that it stands f
 
 from __future__ import annotations
 
-from streamq.compiler.binder.similar import PAIR_COUNTS
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.build import call, cast, number, op, total
 from streamq.compiler.ir.expr import AggCall, Column, Expr, IsNull, Op, conjunction
 from streamq.compiler.ir.rewrite import with_inputs
+from streamq.compiler.ir.sketches import PAIR_COUNTS
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
 from streamq.compiler.passes.place_shedders import WEIGHT
@@ -141,9 +141,7 @@ class _Work:
                 items += [(name, value), (f"{name}_lo", low), (f"{name}_hi", high)]
                 estimated.append(name)
                 continue
-            if made.function == PAIR_COUNTS:
-                made = replace(made, args=(*made.args, weight))
-            plain.append((name, made))
+            plain.append((name, _with_weight(made, weight)))
             items.append((name, Column(name=name, type=made.type, nullable=made.nullable)))
             if made.function not in NOT_CHANGED | SKETCHES:
                 self.notice(
@@ -153,6 +151,11 @@ class _Work:
         below = replace(node, aggregates=(*plain, *sums.found.items()))
         above = lg.Project(below, tuple(items), owner=node.owner, origin=node.origin)
         return _Found(above, bounds=frozenset(estimated))
+
+
+def _with_weight(made: AggCall, weight: Expr) -> AggCall:
+    """Pairs of rows are counted by the weights of both."""
+    return replace(made, args=(*made.args, weight)) if made.function == PAIR_COUNTS else made
 
 
 def _project(node: lg.Project, below: _Found) -> _Found:

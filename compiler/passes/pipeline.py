@@ -13,7 +13,6 @@ from streamq.compiler.passes.quality import quality
 from streamq.compiler.passes.recover_columns import recover_columns
 from streamq.compiler.passes.share_subplans import share_subplans
 from streamq.compiler.passes.sift_regions import sift_regions
-from streamq.compiler.passes.tell_sketches import tell_sketches
 
 PIPELINE: tuple[Pass, ...] = (
     Pass("normalize", normalize, "all later passes see one form of each thing"),
@@ -25,6 +24,5 @@ PIPELINE: tuple[Pass, ...] = (
     Pass("sift_regions", sift_regions, "after pushing: the tests of a query stand directly above its shedders"),
     Pass("assign_watermarks", assign_watermarks, "after pushing: whether state is kept is known"),
     Pass("prune_columns", prune_columns, "after shedders, whose hash reads columns of its own"),
-    Pass("tell_sketches", tell_sketches, "after estimates, which say what sketches are of; it only tells"),
     Pass("share_subplans", share_subplans, "last: sharing is about the final shape"),
 )

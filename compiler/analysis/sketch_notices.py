@@ -1,22 +1,19 @@
-"""Says of each estimate from a sketch what keeps it, how much that takes, and how far off it may be; changes nothing."""
+"""Says of each estimate from a sketch what keeps it, how much that takes, and how far off it may be."""
 
 from __future__ import annotations
 
 import math
 
-from streamq.compiler.binder.similar import PAIR_COUNTS
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.durations import show_ms
 from streamq.compiler.ir.expr import AggCall, Call, Column, Literal
 from streamq.compiler.ir.expr import walk as walk_expr
 from streamq.compiler.ir.rewrite import exprs_of, walk
-from streamq.compiler.ir.sketches import BUCKETS, Remembers
+from streamq.compiler.ir.sketches import BUCKETS, PAIR_COUNTS, Remembers, pair_counts
 from streamq.compiler.notices import PlanNotice
-from streamq.compiler.passes.base import PassContext
 from streamq.dsl.source import Span
 from streamq.stdlib.sketches.kinds import DEPTH
 from streamq.stdlib.sketches.linear_plan import Method, Purpose, error_of
-from streamq.stdlib.sketches.similarity_plan import plan_similarity
 
 _READ: dict[str, tuple[str, Purpose, str]] = {
     "FREQUENCY_OF": ("APPROX_FREQUENCY", "frequency", "the root of the self-join size"),
@@ -30,8 +27,9 @@ _OF_SPARK = {
 """Aggregates that are sketches of Spark's own, where Spark computes them."""
 
 
-def tell_sketches(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
-    """Leaves a notice for each sketch of each query."""
+def sketch_notices(plan: lg.LogicalPlan) -> tuple[PlanNotice, ...]:
+    """A notice for each sketch of each query, in the order of the queries; of a plan after the passes."""
+    found: list[PlanNotice] = []
     for query in plan.queries:
         told: dict[tuple[str, Span], PlanNotice] = {}
         calls = {
@@ -44,8 +42,8 @@ def tell_sketches(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan 
                 notice = _told(query.name, part, calls) if isinstance(part, Call | AggCall) else None
                 if notice is not None and isinstance(part, Call | AggCall):
                     told.setdefault((part.function, part.origin), notice)
-        context.notices.extend(told.values())
-    return None
+        found.extend(told.values())
+    return tuple(found)
 
 
 def _told(query: str, part: Call | AggCall, calls: dict[str, AggCall]) -> PlanNotice | None:
@@ -92,13 +90,15 @@ def _counters(query: str, part: Call, sketch: AggCall) -> PlanNotice:
 def _shape(sketch: AggCall) -> tuple[int, int]:
     """Width and depth, as Spark takes them from error and confidence."""
     eps, confidence = (a.value for a in sketch.args[1:3] if isinstance(a, Literal))
-    assert isinstance(eps, float) and isinstance(confidence, float)
+    assert isinstance(eps, float)
+    assert isinstance(confidence, float)
     return math.ceil(2 / eps), math.ceil(-math.log1p(-confidence) / math.log(2))
 
 
 def _followed(query: str, call: AggCall) -> PlanNotice:
     tracked = call.args[2]
-    assert isinstance(tracked, Literal) and isinstance(tracked.value, int)
+    assert isinstance(tracked, Literal)
+    assert isinstance(tracked.value, int)
     return PlanNotice(
         "sketch", query, f"HEAVY_HITTERS follows {tracked.value:,} values with Spark's approx_top_k",
         hint="no value that has the share is missing; a count is too high by at most "
@@ -107,10 +107,8 @@ def _followed(query: str, call: AggCall) -> PlanNotice:
 
 
 def _pairs(query: str, call: AggCall) -> PlanNotice:
-    least, rate, width = [a.value for a in call.args if isinstance(a, Literal)][-3:]
-    assert isinstance(least, int) and isinstance(rate, float) and isinstance(width, int)
-    columns = len([a for a in call.args if not (isinstance(a, Column) and a.name.startswith("__"))]) - 3
-    plan = plan_similarity(columns, least, rate)
+    asked = pair_counts(call)
+    plan, width = asked.plan, asked.width
     sets = sum(plan.n_proj)
     drawn = "" if plan.exact else " that are drawn for it"
     if width:
