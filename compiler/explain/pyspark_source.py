@@ -1,7 +1,7 @@
 """The physical plan as a PySpark program that runs on its own.
 
-The program needs nothing but pyspark for ``file`` and ``rate`` sources, and StreamQ for the ``nexmark`` source and for
-relations that move. Secrets are not written into it: they are read from environment variables. A fixed shedding share
+The program needs nothing but pyspark for ``file`` and ``rate`` sources, and StreamQ for the ``nexmark`` source, for
+relations that move, and to read sketches. Secrets are not written into it: they are read from environment variables. A fixed shedding share
 is a one-row view, as in a run. What a run finds out by looking at files is not in it: columns of a CSV header in another
 order than declared, and Parquet timestamps of nanoseconds.
 """
@@ -188,7 +188,7 @@ def _used_functions(
     query: ph.PhysicalQuery, plan: ph.PhysicalPlan
 ) -> tuple[ph.FunctionSource, ...]:
     text = repr(query.root)
-    return tuple(f for f in plan.functions if f"`{f.name}`(" in text)
+    return (*(f for f in plan.functions if f"`{f.name}`(" in text), *query.readers)
 
 
 def _sink(sink: ph.SinkSpec) -> list[str]:

@@ -234,7 +234,8 @@ class PhysicalQuery:
     """One running query. ``mode`` is ``append`` or ``update``; ``keys``: columns that identify a row of an
     update. ``columns``: (name, CQL type) of the result, hidden ones excluded. ``stateful``: the plan keeps state.
     ``time_column``: the result column that holds a bound of the window, by which people want rows in order.
-    ``dropped``: the rows that it sheds, by stream, which go to ``dropped_sink``.
+    ``dropped``: the rows that it sheds, by stream, which go to ``dropped_sink``. ``readers``: StreamQ's own functions that
+    read sketches for it.
     """
 
     name: str
@@ -248,6 +249,7 @@ class PhysicalQuery:
     time_column: str | None = None
     dropped: tuple[Dropped, ...] = ()
     dropped_sink: SinkSpec | None = None
+    readers: tuple[FunctionSource, ...] = ()
     origin: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 

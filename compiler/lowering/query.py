@@ -42,7 +42,7 @@ def lower_plan(
         except Abort as stop:
             found.append(stop.diagnostic)
         found.extend(context.warnings)
-    functions = readers_of(plan) + tuple(
+    functions = tuple(
         ph.FunctionSource(
             f.name, f.target, tuple(spark_type(t) for _, t in f.parameters),
             spark_type(f.returns), f.origin,
@@ -75,7 +75,8 @@ def _lower_query(
         sink=sink, columns=tuple((f.name, str(f.type)) for f in query.root.schema),
         keys=_keys(query) if update else (), stateful=keeps_state(query.root),
         controls=tuple(context.controls.values()), time_column=_time_column(query.root),
-        dropped=_dropped(query, context), dropped_sink=_dropped_sink(query, sinks), origin=query.origin,
+        dropped=_dropped(query, context), dropped_sink=_dropped_sink(query, sinks), readers=readers_of(query),
+        origin=query.origin,
     )
 
 
@@ -120,7 +121,8 @@ def _on_changes(
         name=query.name, root=below.step, mode="append", sink=_sink(query, sinks, False),
         columns=tuple((n, types.get(n) or extra[n]) for n in below.names), stateful=True,
         controls=tuple(context.controls.values()), time_column=_time_column(query.root),
-        dropped=_dropped(query, context), dropped_sink=_dropped_sink(query, sinks), origin=query.origin,
+        dropped=_dropped(query, context), dropped_sink=_dropped_sink(query, sinks), readers=readers_of(query),
+        origin=query.origin,
     )
 
 

@@ -1,4 +1,4 @@
-"""The functions of Python that read sketches, those that a program needs."""
+"""The functions of Python that read sketches, those that a query needs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from streamq.compiler.ir.rewrite import exprs_of, walk
 from streamq.stdlib.functions.sketch_parts import READERS
 
 
-def readers_of(plan: lg.LogicalPlan) -> tuple[ph.FunctionSource, ...]:
+def readers_of(query: lg.LogicalQuery) -> tuple[ph.FunctionSource, ...]:
     """They are registered as a program's own functions are, under names that no program can give."""
     used = {
         part.function
-        for query in plan.queries for node in walk(query.root) for expr in exprs_of(node) for part in walk_expr(expr)
+        for node in walk(query.root) for expr in exprs_of(node) for part in walk_expr(expr)
         if isinstance(part, Call) and part.function in READERS
     }
     found = (READERS[name] for name in sorted(used))

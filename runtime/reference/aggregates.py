@@ -15,7 +15,7 @@ from streamq.dsl.types import BIGINT, Decimal, is_integer
 from streamq.runtime.reference.expressions import ReferenceUnsupported, Udfs, compile_expr
 from streamq.runtime.reference.facts import sort_key
 from streamq.runtime.reference.functions import UNSUPPORTED
-from streamq.runtime.reference.functions.sketches import Frequencies, pairs_alike
+from streamq.runtime.reference.functions.sketches import frequencies, pairs_alike
 from streamq.runtime.reference.moments import OF_ONE, OF_TWO
 from streamq.runtime.reference.numbers import MANY_DIGITS, finisher, in_range, rescale
 from streamq.runtime.reference.operators import decimal_quotient
@@ -281,7 +281,7 @@ _BY_NAMES: dict[str, Maker] = {
     "APPROX_PERCENTILE PERCENTILE_APPROX": _shared(_at_rank, 1),
     "APPROX_COUNT_DISTINCT": _plain(lambda items: len({sort_key(v) for v in _column(items)})),
     "APPROX_TOP_K": _top_k,
-    "FREQUENCY_SKETCH TOP_SKETCH": _plain(lambda items: Frequencies.of(_column(items))),
+    "FREQUENCY_SKETCH TOP_SKETCH": _plain(lambda items: frequencies(_column(items))),
     "ROWS_SEEN": _plain(len),
     "PAIR_COUNTS": _alike,
     "COLLECT_LIST ARRAY_AGG": _plain(lambda items: tuple(_column(items))),

@@ -72,6 +72,10 @@ def build_frame(query: PhysicalQuery, context: EmitContext) -> DataFrame:
     """
     for control in query.controls:
         _create_control(control, query, context)
+    if query.readers:
+        from streamq.runtime.spark.functions import register_functions
+
+        register_functions(context.spark, query.readers, context.base_dir)
     return _emit(query.root, context)
 
 

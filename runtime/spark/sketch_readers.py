@@ -62,7 +62,7 @@ def frequency(
         )
         if sampled:
             found = _each(groups, found, lambda one, weight: point_of_weighted(one, weight - 1, each))
-        return Interval(np.rint(found.estimate), found.lo, found.hi)
+        return found
 
     return _answers(sketches, rows, of)
 
@@ -166,7 +166,8 @@ def _numbers(array: pa.Array) -> NDArray[np.int64]:
 
 
 def _arrays(found: NDArray[np.float64]) -> pa.Array:
-    """Arrays of three, as Spark takes them."""
+    """Arrays of three, as Spark takes them. What is estimated is a number of rows or pairs, so it is whole."""
+    found[:, 0] = np.rint(found[:, 0])
     return pa.ListArray.from_arrays(
         pa.array(np.arange(0, 3 * len(found) + 1, 3), pa.int32()), pa.array(found.reshape(-1))
     )

@@ -8,12 +8,13 @@ from tests.contract.hand_input import EQUAL_ROWS, NULL_KEYS, ODD_ROWS
 from tests.contract.hand_joins import JOINS, LOOKUPS
 from tests.contract.hand_lists import LISTS
 from tests.contract.hand_sets import SETS
+from tests.contract.hand_sketches import SKETCHES
 from tests.contract.hand_subqueries import SUBQUERIES
 from tests.contract.hand_windows import ROW_WINDOWS, TIME_WINDOWS, WINDOWS_OVER_RESULTS
 
 BY_HAND: dict[str, Case] = {
     **TIME_WINDOWS, **ROW_WINDOWS, **WINDOWS_OVER_RESULTS, **AGGREGATES, **LISTS, **NESTED, **JOINS, **LOOKUPS,
-    **SETS, **SUBQUERIES, **ODD_ROWS, **NULL_KEYS, **EQUAL_ROWS,
+    **SETS, **SKETCHES, **SUBQUERIES, **ODD_ROWS, **NULL_KEYS, **EQUAL_ROWS,
 }
 
 MEANINGLESS: dict[str, tuple[str, str]] = {

@@ -6,7 +6,6 @@ from collections import Counter
 from itertools import combinations
 from typing import Any
 
-from streamq.dsl.records import dataclass
 from streamq.runtime.reference.facts import sort_key
 from streamq.runtime.reference.functions.declare import Family
 
@@ -16,17 +15,17 @@ Answer = tuple[float, float, float]
 """An estimate and its bounds, which are all the truth."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frequencies:
-    """How often each value is there, by what equal values have in common, and one of them."""
+Frequencies = tuple[tuple[Any, int, Any], ...]
+"""In order of what equal values have in common: that, how many there are, and one of them."""
 
-    counts: Counter[Any]
-    values: dict[Any, Any]
 
-    @staticmethod
-    def of(values: list[Any]) -> Frequencies:
-        known = {sort_key(value): value for value in values}
-        return Frequencies(Counter(map(sort_key, values)), known)
+def frequencies(values: list[Any]) -> Frequencies:
+    counts, known = Counter(map(sort_key, values)), {sort_key(value): value for value in values}
+    return tuple((key, counts[key], known[key]) for key in sorted(known))
+
+
+def _counts(sketch: Frequencies) -> dict[Any, int]:
+    return {key: n for key, n, _ in sketch}
 
 
 def _answer(value: float) -> Answer:
@@ -35,23 +34,24 @@ def _answer(value: float) -> Answer:
 
 @_f.plain("FREQUENCY_OF")
 def _frequency(sketch: Frequencies, _rows: int, value: Any, *_settings: object) -> Answer:
-    return _answer(0 if value is None else sketch.counts[sort_key(value)])
+    return _answer(0 if value is None else _counts(sketch).get(sort_key(value), 0))
 
 
 @_f.plain("SELF_JOIN_OF")
 def _self_join(sketch: Frequencies, *_settings: object) -> Answer:
-    return _answer(sum(n * n for n in sketch.counts.values()))
+    return _answer(sum(n * n for _, n, _ in sketch))
 
 
 @_f.plain("JOIN_OF")
 def _join(left: Frequencies, _rows: int, right: Frequencies, *_settings: object) -> Answer:
-    return _answer(sum(n * right.counts[value] for value, n in left.counts.items()))
+    others = _counts(right)
+    return _answer(sum(n * others.get(key, 0) for key, n, _ in left))
 
 
 @_f.plain("HEAVY_OF")
 def _heavy(sketch: Frequencies, seen: float, _rows: float, share: float, *_settings: object) -> tuple[Any, ...]:
-    found = [(key, n) for key, n in sketch.counts.items() if n >= share * seen]
-    return tuple((sketch.values[key], n, n, n) for key, n in sorted(found, key=lambda f: (-f[1], f[0])))
+    found = [(value, n, n, n) for _, n, value in sketch if n >= share * seen]
+    return tuple(sorted(found, key=lambda item: -item[1]))
 
 
 @_f.plain("PAIRS_OF")
