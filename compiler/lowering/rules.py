@@ -12,9 +12,9 @@ from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, 
 from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.moving import TIME
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
-from streamq.compiler.lowering.scans import lower_scan, with_row_ids, with_rows
+from streamq.compiler.lowering.scans import lower_scan, with_rows
 from streamq.compiler.lowering.shedders import lower_shed
-from streamq.compiler.lowering.similar import has_pairs, lower_pairs, needs_rows
+from streamq.compiler.lowering.similar import has_pairs, lower_pairs
 from streamq.compiler.lowering.sql import SESSION, WINDOW, above_watermark, aggregate, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
@@ -63,8 +63,7 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
             below = lower(node.input, context)
             return _window(node, below, node.input.event_time, context)
         case lg.Aggregate():
-            below = lower(with_row_ids(node.input) if needs_rows(node) else node.input, context)
-            return _aggregate(node, below, context)
+            return _aggregate(node, lower(node.input, context), context)
         case lg.Distinct():
             return _distinct(node, lower(node.input, context), context)
         case lg.Sort():

@@ -8,7 +8,7 @@ from streamq.compiler.ir.edges import landed_path
 from streamq.compiler.ir.expr import Column
 from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.lowering.sql import quote, spark_type
-from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
+from streamq.compiler.lowering.state import LowerContext, Lowered
 from streamq.dsl.records import replace
 from streamq.dsl.types import BIGINT
 
@@ -123,22 +123,15 @@ def _leaning(text: str, step: ph.ScanStream) -> str:
 
 def with_rows(node: lg.Shed, stream: lg.Logical) -> lg.Logical:
     """The stream below a shedder, with the column ROW where the hash of that decides."""
-    return stream if node.spared or node.keys or node.window_ms is not None else with_row_ids(stream)
+    return stream if node.spared or node.keys or node.window_ms is not None else _with_rows(stream)
 
 
-def with_row_ids(node: lg.Logical) -> lg.Logical:
-    """The rows with the column ROW, down to their scans."""
+def _with_rows(node: lg.Logical) -> lg.Logical:
     match node:
-        case lg.Aggregate() | lg.Distinct() | lg.Join() | lg.Union() | lg.ToStream() | lg.Compare() | lg.Sort():
-            raise refuse(
-                "SAMPLE of rows that a query has made cannot be run yet", node.origin, "take all of them, or sample the stream",
-            )
-        case lg.Project() if any(name == lg.ROW for name, _ in node.items):
-            return node
         case lg.Scan():
             return replace(node, rows=True)
         case lg.Project():
             item = (lg.ROW, Column(name=lg.ROW, type=BIGINT, nullable=False))
-            return replace(node, input=with_row_ids(node.input), items=(*node.items, item))
+            return replace(node, input=_with_rows(node.input), items=(*node.items, item))
         case _:
-            return with_inputs(node, tuple(with_row_ids(i) for i in node.inputs))
+            return with_inputs(node, tuple(_with_rows(i) for i in node.inputs))

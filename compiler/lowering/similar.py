@@ -28,8 +28,9 @@ from streamq.dsl.records import dataclass, replace
 from streamq.dsl.types import BOOLEAN, INT
 from streamq.stdlib.sketches.kinds import DEPTH, SEED
 
-SIZE, SKETCH_ROW, ALIKE, SIGN, TAGS = "__size", "__sketch_row", "__alike", "__sign", "__tags"
-"""How many columns a set has, 0 for the row itself; the row of its sketch; its value, or counter; the counter's sign; all of these."""
+SIZE, SKETCH_ROW, ALIKE, SIGN, TAGS, DRAW = "__size", "__sketch_row", "__alike", "__sign", "__tags", "__draw"
+"""How many columns a set has, 0 for the row itself; the row of its sketch; its value, or counter; the counter's sign; all of
+these; and what draws the sets of a row."""
 
 PER_CALL = 100
 """Sizes of sets of one call of a block lie so far from those of the next."""
@@ -54,11 +55,6 @@ class _Pairs:
 
 def has_pairs(node: lg.Aggregate) -> bool:
     return any(call.function == PAIR_COUNTS for _, call in node.aggregates)
-
-
-def needs_rows(node: lg.Aggregate) -> bool:
-    """Whether sets of columns are drawn for each row, so that it must be known which row it is."""
-    return any(call.function == PAIR_COUNTS and not pair_counts(call).plan.exact for _, call in node.aggregates)
 
 
 def lower_pairs(
@@ -120,6 +116,9 @@ def _tagged(
             text = to_sql(arg, below.columns)
             hashes.append((one.hash(place), f"if({text} IS NULL{kept}, NULL, xxhash64({place}, {text}))"))
         sets += [_sets(one, k, l_k) for k, l_k in zip(one.asked.plan.ks, one.asked.plan.n_proj, strict=True)]
+    if any(not one.asked.plan.exact for one in pairs):
+        # Not by what is in a row: equal rows that draw the same sets would count too much. Spark draws anew in each micro-batch.
+        hashes.append((DRAW, "rand()"))
     step_id = context.step_id(node, "sets")
     hashed = ph.Select(below.step, (*below.passed(below.names), *hashes), id=step_id, origin=node.origin)
     exploded = ph.Select(
@@ -131,7 +130,7 @@ def _tagged(
 
 
 def _sets(one: _Pairs, k: int, drawn: int) -> str:
-    """SQL of the tags of a row's sets of k columns: all of them, or those that a hash of the row draws."""
+    """SQL of the tags of a row's sets of k columns: all of them, or those that a number of the row draws."""
     values = []
     for chosen in combinations(range(len(one.asked.columns)), k):
         parts = [quote(one.hash(place)) for place in chosen]
@@ -140,7 +139,7 @@ def _sets(one: _Pairs, k: int, drawn: int) -> str:
     if drawn == len(values):
         return f"array({', '.join(tag for value in values for tag in _tags(one, k, value))})"
     drawing = ", ".join(
-        f"named_struct('by', xxhash64({quote(lg.ROW)}, {k}, {place}, {SEED}), 'alike', {value})" for place, value in enumerate(values)
+        f"named_struct('by', xxhash64({quote(DRAW)}, {k}, {place}, {SEED}), 'alike', {value})" for place, value in enumerate(values)
     )
     tags = ", ".join(_tags(one, k, "e.alike"))
     return f"flatten(transform(slice(array_sort(array({drawing})), 1, {drawn}), e -> array({tags})))"

@@ -168,6 +168,7 @@ def _numbers(array: pa.Array) -> NDArray[np.int64]:
 def _arrays(found: NDArray[np.float64]) -> pa.Array:
     """Arrays of three, as Spark takes them. What is estimated is a number of rows or pairs, so it is whole."""
     found[:, 0] = np.rint(found[:, 0])
+    found[:, 1], found[:, 2] = np.minimum(found[:, 1], found[:, 0]), np.maximum(found[:, 2], found[:, 0])
     return pa.ListArray.from_arrays(
         pa.array(np.arange(0, 3 * len(found) + 1, 3), pa.int32()), pa.array(found.reshape(-1))
     )
