@@ -1,0 +1,144 @@
+"""Estimates from sketches in the plan: what is shared, what is derived, what is said, and what is counted instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamq.compiler.driver import CompileResult
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.rewrite import walk
+from tests.support.compiling import compile_text
+
+STREAM = """
+CREATE STREAM s (a BIGINT, b BIGINT, c STRING, x DOUBLE, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL 5 SECONDS)
+  WITH (connector = 'memory');
+"""
+
+
+def plan_of(query: str) -> CompileResult:
+    result = compile_text(STREAM + query, prelude=False)
+    assert not result.diagnostics, result.diagnostics
+    return result
+
+
+def aggregates(result: CompileResult) -> list[str]:
+    assert result.optimized is not None
+    return [
+        call.function for query in result.optimized.queries for node in walk(query.root)
+        if isinstance(node, lg.Aggregate) for _, call in node.aggregates
+    ]
+
+
+def columns(result: CompileResult) -> list[str]:
+    return [name for name, _ in result.require().queries[0].columns]
+
+
+def notices(result: CompileResult) -> list[str]:
+    return [f"{n.message}; {n.hint}" for n in result.notices if n.kind == "sketch"]
+
+
+def test_estimates_of_one_column_share_a_sketch() -> None:
+    result = plan_of("""
+        SELECT SELF_JOIN_SIZE(a) AS n, APPROX_FREQUENCY(a, MAX_BY(a, x)) AS f, JOIN_SIZE(a, b) AS j FROM s [TUMBLE 1 MINUTE]
+        HAVING SELF_JOIN_SIZE(a) > 10;
+    """)
+    assert sorted(aggregates(result)) == ["COUNT", "COUNT", "FREQUENCY_SKETCH", "FREQUENCY_SKETCH", "MAX_BY"]
+    assert columns(result) == ["n", "n_lo", "n_hi", "f", "f_lo", "f_hi", "j", "j_lo", "j_hi"]
+    assert [f.name for f in result.require().queries[0].readers] == ["__frequency", "__join", "__self_join"]
+
+
+def test_sketches_of_other_sizes_are_not_shared() -> None:
+    result = plan_of("SELECT SELF_JOIN_SIZE(a) AS n, SELF_JOIN_SIZE(a MEMORY 1 MB) AS m FROM s [TUMBLE 1 MINUTE];")
+    assert aggregates(result).count("FREQUENCY_SKETCH") == 2
+
+
+def test_bounds_stand_only_beside_an_estimate_as_it_is() -> None:
+    result = plan_of("SELECT SELF_JOIN_SIZE(a) / COUNT(*) AS r, HEAVY_HITTERS(c, 0.1) AS h FROM s [TUMBLE 1 MINUTE];")
+    assert columns(result) == ["r", "h"]
+
+
+@pytest.mark.parametrize("call", ["APPROX_FREQUENCY(c, 'x')", "SIMILAR_TO((a, c), (1, 'x'), 1)"])
+def test_what_is_known_before_is_counted(call: str) -> None:
+    result = plan_of(f"SELECT {call} AS n FROM s [TUMBLE 1 MINUTE];")
+    assert aggregates(result) == ["COUNT_IF"]
+    assert columns(result) == ["n"]
+    assert not result.require().queries[0].readers
+
+
+def test_the_error_says_the_size_and_the_size_the_error() -> None:
+    """Rows of a sketch without noise: w - 1 >= 16 / e^2 columns and an odd number >= 2 log2(20) of rows (Deng 2007, 4.6)."""
+    (said,) = notices(plan_of("SELECT SELF_JOIN_SIZE(a WITHIN 10 PERCENT) AS n FROM s [TUMBLE 1 MINUTE];"))
+    assert "9 rows of 1,601 counters, 112.6 KB" in said
+    assert "at most 10.00% of itself in 95% of cases" in said
+    (said,) = notices(plan_of("SELECT SELF_JOIN_SIZE(a CONFIDENCE 80 PERCENT MEMORY 64 KB) AS n FROM s [TUMBLE 1 MINUTE];"))
+    assert "5 rows of 1,638 counters, 64.0 KB" in said
+    (said,) = notices(plan_of("SELECT APPROX_FREQUENCY(a, MAX(a) WITHIN 1 PERCENT METHOD CM) AS n FROM s [TUMBLE 1 MINUTE];"))
+    assert "3 rows of 272 counters" in said
+    assert "never too low" in said
+
+
+def test_spark_s_own_sketches_are_named() -> None:
+    said = notices(plan_of("""
+        SELECT APPROX_COUNT_DISTINCT(a) AS n, HEAVY_HITTERS(a, 0.01) AS h, APPROX_PERCENTILE(x, 0.5) AS p FROM s [TUMBLE 1 MINUTE];
+    """))
+    assert [any(name in one for one in said) for name in ("HyperLogLog++", "approx_top_k", "quantile summary")] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT SIMILAR_PAIRS((a, b, c), 2) AS n", ("4 sets of columns", "it is exact")),
+        ("SELECT SIMILAR_PAIRS((a, b, c), 2 MEMORY 1 MB) AS n", ("signed counters, 1,024.0 KB",)),
+        ("SELECT SIMILAR_PAIRS((a, b, c), 1 SAMPLE 30 PERCENT) AS n", ("3 sets of columns of a row that are drawn", "no bounds")),
+    ],
+)
+def test_how_pairs_are_counted(query: str, words: tuple[str, ...]) -> None:
+    (said,) = notices(plan_of(f"{query} FROM s [TUMBLE 1 MINUTE];"))
+    assert all(word in said for word in words), said
+
+
+def stateful(result: CompileResult) -> ph.Stateful:
+    (found,) = (s for q in result.require().queries for s in ph.walk(q.root) if isinstance(s, ph.Stateful))
+    return found
+
+
+def test_filters_of_approx_distinct() -> None:
+    """64 KB in eight parts of 65,536 cells; a percent of false positives takes 3 hashes and 11 decrements (table 8.1)."""
+    step = stateful(plan_of("SELECT APPROX DISTINCT a, c FROM s WITHIN FP 1 PERCENT MEMORY 64 KB;"))
+    assert (step.operator, dict(step.params)["stable"], dict(step.params)["pane_us"]) == ("seen", (65_536, 3, 11, 1), 0)
+    step = stateful(plan_of("SELECT APPROX DISTINCT a FROM s [RANGE 10 MINUTES];"))
+    assert dict(step.params)["pane_us"] == 75_000_000
+    assert "rotating" in dict(step.params)
+    step = stateful(plan_of("SELECT APPROX DISTINCT a FROM s METHOD ROTATING;"))
+    assert dict(step.params)["pane_us"] == 0
+
+
+def test_filters_are_read_as_a_stream_whatever_is_said_around_them() -> None:
+    plain = plan_of("SELECT APPROX DISTINCT a FROM s;").require().queries[0]
+    said = plan_of("ISTREAM(SELECT APPROX DISTINCT a FROM s);").require().queries[0]
+    assert (plain.mode, plain.columns, plain.root) == (said.mode, said.columns, said.root) == ("append", (("a", "BIGINT"),), plain.root)
+
+
+def test_a_test_above_a_filter_stays_above_it() -> None:
+    """Below it would change what is remembered."""
+    result = plan_of("SELECT a FROM ISTREAM(SELECT APPROX DISTINCT a FROM s) WHERE a > 5;")
+    assert result.optimized is not None
+    order = [type(node).__name__ for node in walk(result.optimized.queries[0].root)]
+    assert order.index("Distinct") < order.index("Filter")
+
+
+def test_a_query_reads_its_estimates_by_its_own_functions_only() -> None:
+    result = plan_of("""
+        CREATE QUERY p AS SELECT SELF_JOIN_SIZE(a) AS n FROM s [TUMBLE 1 MINUTE];
+        CREATE QUERY q AS SELECT COUNT(*) AS n FROM s [TUMBLE 1 MINUTE];
+    """)
+    assert [[f.name for f in q.readers] for q in result.require().queries] == [["__self_join"], []]
+    assert not result.require().functions, "those are what the program declares"
+
+
+def test_shed_rows_are_counted_in() -> None:
+    policy = "SHED RANDOM BY 50 PERCENT RECOVER ESTIMATE"
+    result = plan_of(f"SELECT SELF_JOIN_SIZE(a) AS m FROM s [TUMBLE 1 MINUTE] {policy};")
+    assert {n.kind for n in result.notices if "kept" in n.message} == {"sketch"}, "no notice that it is of the kept rows only"
+    assert "SUM" in aggregates(result), "the count beside the sketch is an estimate of all rows"
