@@ -1,0 +1,62 @@
+"""Streams on which filters and buffers are compared, and how well each finds what came before (Deng 2007, chapter 3: the thesis)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamq.dsl.records import dataclass
+from streamq.stdlib.sketches.buffering import reuse_distances
+from streamq.stdlib.sketches.hashing import Keys
+from streamq.stdlib.sketches.lookalike import crawl
+from streamq.stdlib.sketches.membership_measures import fn_rate, fp_rate
+from streamq.stdlib.sketches.membership_plan import StablePlan
+from streamq.stdlib.sketches.stable_bloom import StableBloom
+
+NEW = {100_000: 0.7566, 10_000_000: 0.4851}
+"""The share of distinct URLs among the first of the thesis's crawl."""
+
+URL_BITS, NUMBER_BITS = 64, 32
+"""An entry of a buffer: what its list takes is not charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """``keys`` and whether each came before, ``[n]``; ``distances``: of those that did, rising, ``[duplicates]``.
+
+    A distance is the number of distinct other keys since the last occurrence: a buffer of more keys still has it.
+    """
+
+    keys: Keys
+    duplicate: NDArray[np.bool_]
+    distances: NDArray[np.int64]
+
+    @property
+    def distinct(self) -> int:
+        return len(self.keys) - len(self.distances)
+
+    def rates(self, flags: NDArray[np.bool_]) -> tuple[float, float]:
+        """False positives by new elements, and false negatives by duplicates."""
+        return fp_rate(flags, self.duplicate), fn_rate(flags, self.duplicate)
+
+    def stable(self, plan: StablePlan, seed: int) -> tuple[float, float]:
+        """The rates of a Stable Bloom filter."""
+        return self.rates(StableBloom(plan, seed).observe(self.keys))
+
+    def lru(self, capacity: int) -> float:
+        """What a buffer of the keys used last misses; it takes no new element for a duplicate."""
+        return 1 - int(np.searchsorted(self.distances, capacity)) / max(len(self.distances), 1)
+
+    def fp_buffering(self, capacity: int, q: float) -> float:
+        """What the same buffer misses on average if it takes a share ``q`` of what it does not hold for duplicates."""
+        return self.lru(capacity) * (1 - q)
+
+
+def stream(keys: Keys) -> Stream:
+    distances = reuse_distances(keys)
+    return Stream(keys, distances >= 0, np.sort(distances[distances >= 0]))
+
+
+def urls(n: int, seed: int) -> Stream:
+    """Like the first ``n`` of the crawl; of other lengths than ``NEW`` has, as new as the next longer one."""
+    return stream(crawl(n, NEW[min(length for length in NEW if length >= n)], seed=seed))
