@@ -1,24 +1,18 @@
-"""What filters of chapter 3 of Deng's thesis do by formula and by count: zeros, gaps, time, and Bloom filters in turn instead.
+"""What filters of chapter 3 of Deng's thesis do by formula and by count: zeros, gaps, and Bloom filters in turn instead.
 
-The parts ``zeros``, ``gaps``, ``rotating`` and ``time`` of ``examples.papers.deng.membership``.
+The parts ``zeros``, ``gaps`` and ``rotating`` of ``examples.papers.deng.membership``.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
-from examples.papers.deng.streams import NEW, URL_BITS, Stream, urls
+from examples.papers.deng.streams import NEW, Stream, urls
 from examples.papers.figures import draw
 from examples.papers.parts import Options, counted, row
 from examples.papers.statements import said
-from streamq.stdlib.sketches.bloom import Bloom
-from streamq.stdlib.sketches.buffering import clock, lru
-from streamq.stdlib.sketches.hashing import Keys
 from streamq.stdlib.sketches.lookalike import crawl
 from streamq.stdlib.sketches.membership_measures import fn_rate
 from streamq.stdlib.sketches.membership_plan import (
@@ -39,8 +33,6 @@ ALLOWED = (0.2, 0.1, 0.01, 0.001)
 
 DEVIATIONS = 4
 
-REPEATS = 3
-
 
 def best_plan(bits: int, fp: float, most: int) -> StablePlan:
     """The filter of cells of 0 .. ``most`` that misses least at small gaps."""
@@ -54,41 +46,77 @@ def zeros(options: Options) -> bool:
     lengths, checks, lines = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0), [], {}
     print("\nFigure 3.3: zero cells, %, by elements per cell, K = 2\n" + row("", lengths, "8.2f"))
     sizes = (10_000, 100_000) if options.quick else (10_000, 100_000, 1_000_000)
-    for cells, (decrements, most) in counted("zeros", [(cells, of) for of in ((5, 1), (15, 3)) for cells in sizes]):
+    for cells, (decrements, most) in counted(
+        "zeros", [(cells, of) for of in ((5, 1), (15, 3)) for cells in sizes]
+    ):
         plan = stable_plan(cells, 2, decrements, most)
         ends = [round(cells * length) for length in lengths]
         filter_, found = StableBloom(plan, 1), []
         for begin, end in zip([0, *ends], ends, strict=False):
             filter_.observe(np.arange(begin, end, dtype=np.uint64))
-            found.append(1 - np.count_nonzero(filter_.values) / cells)
+            found.append(1 - int(np.count_nonzero(filter_.values)) / cells)
         wanted = zeros_after(plan, np.array(ends))
         lines[f"m = {cells:,}, Max = {most}"] = [100 * share for share in found]
-        print(row(f"m = {cells:,}, P = {decrements}, Max = {most}", lines[f"m = {cells:,}, Max = {most}"], "8.2f"))
-        print(row("  formula", 100 * wanted, "8.2f") + f"  limit {100 * plan.zero_fraction:.2f}, near it after {plan.stable_after:,}")
+        print(
+            row(
+                f"m = {cells:,}, P = {decrements}, Max = {most}",
+                lines[f"m = {cells:,}, Max = {most}"],
+                "8.2f",
+            )
+        )
+        print(
+            row("  formula", 100 * wanted, "8.2f")
+            + f"  limit {100 * plan.zero_fraction:.2f}, near it after {plan.stable_after:,}"
+        )
         # Cells of one run are lowered together, so that no more than cells / P are independent.
         error = np.sqrt(wanted * (1 - wanted) * decrements / cells)
         checks += [
-            said(bool((np.abs(found - wanted) < DEVIATIONS * error).all()), "zeros are as the formula says, within 4 deviations"),
-            said(bool((np.diff(found[:5]) < 0).all() and abs(found[-1] - plan.zero_fraction) < DEVIATIONS * error[-1]), "they become fewer, and settle at the limit"),
+            said(
+                bool((np.abs(found - wanted) < DEVIATIONS * error).all()),
+                "zeros are as the formula says, within 4 deviations",
+            ),
+            said(
+                bool(
+                    (np.diff(found[:5]) < 0).all()
+                    and abs(found[-1] - plan.zero_fraction) < DEVIATIONS * error[-1]
+                ),
+                "they become fewer, and settle at the limit",
+            ),
         ]
     # Zeros over elements of each size, not per cell.
     settled = [stable_plan(cells, 2, 5, 1).stable_after or 0 for cells in sizes]
     plan = stable_plan(sizes[-1], 2, 5, 1)
     again = StableBloom(plan, 1)
     again.observe(crawl(2 * sizes[-1], NEW[10_000_000]))
-    left = 1 - np.count_nonzero(again.values) / plan.cells
+    left = 1 - int(np.count_nonzero(again.values)) / plan.cells
     checks += [
-        said(settled == sorted(settled), f"fewer cells settle sooner: {', '.join(f'{s:,}' for s in settled)} elements"),
-        said(left > plan.zero_fraction, f"with duplicates more cells are 0 than with none: {100 * left:.2f} %"),
+        said(
+            settled == sorted(settled),
+            f"fewer cells settle sooner: {', '.join(f'{s:,}' for s in settled)} elements",
+        ),
+        said(
+            left > plan.zero_fraction,
+            f"with duplicates more cells are 0 than with none: {100 * left:.2f} %",
+        ),
     ]
-    draw(options.figures, "zeros", "Zero cells, K = 2", lengths, lines, xlabel="elements per cell", ylabel="zero cells, %")
+    draw(
+        options.figures,
+        "zeros",
+        "Zero cells, K = 2",
+        lengths,
+        lines,
+        xlabel="elements per cell",
+        ylabel="zero cells, %",
+    )
     return all(checks)
 
 
 def missed_at(plan: StablePlan, gap: int, elements: int) -> float:
     """Of keys that come twice with so many others in between: blocks of new keys, each block twice."""
     blocks = max(1, elements // (2 * (gap + 1)))
-    twice = np.repeat(np.arange(blocks * (gap + 1), dtype=np.uint64).reshape(blocks, 1, gap + 1), 2, axis=1)
+    twice = np.repeat(
+        np.arange(blocks * (gap + 1), dtype=np.uint64).reshape(blocks, 1, gap + 1), 2, axis=1
+    )
     duplicate = np.zeros(twice.shape, np.bool_)
     duplicate[:, 1] = True
     return fn_rate(StableBloom(plan, 1).observe(twice.ravel()), duplicate.ravel())
@@ -98,20 +126,41 @@ def gaps(options: Options) -> bool:
     """Figure 3.2: what is missed at each gap, with cells of one, two and three bits in the same memory."""
     bits, elements = 1 << 16, 200_000 if options.quick else 1_000_000
     at = [round(bits * part) for part in (0.002, 0.005, 0.01, 0.02, 0.04, 0.06, 0.1, 0.2, 0.5)]
-    print(f"\nFigure 3.2: missed, %, by gap, {bits} bits, 10 % false positives\n" + row("gap", at, "9d"))
+    print(
+        f"\nFigure 3.2: missed, %, by gap, {bits} bits, 10 % false positives\n"
+        + row("gap", at, "9d")
+    )
     found, checks = {}, []
     for most in counted("gaps", TRIED):
         plan = best_plan(bits, 0.1, most)
         found[most] = np.array([missed_at(plan, gap, elements) for gap in at])
         wanted = missed(plan, np.array(at))
-        print(row(f"Max = {most}, K = {plan.hashes}, P = {plan.decrements}", 100 * found[most]) + "\n" + row("  formula", 100 * wanted))
+        print(
+            row(f"Max = {most}, K = {plan.hashes}, P = {plan.decrements}", 100 * found[most])
+            + "\n"
+            + row("  formula", 100 * wanted)
+        )
         off = float(np.abs(found[most] - wanted).max())
-        checks.append(said(off < 0.01, f"Max = {most}: what is missed is as the formula says, within {100 * off:.2f} points"))
+        checks.append(
+            said(
+                off < 0.01,
+                f"Max = {most}: what is missed is as the formula says, within {100 * off:.2f} points",
+            )
+        )
     small, large = found[1][:4], found[3][:4]
     checks += [
-        said(bool((large < small).all() and (found[7][:3] < found[3][:3]).all()), "cells of more bits miss less at small gaps"),
-        said(bool((found[1][6:8] < found[3][6:8]).all() and (found[3][6:8] < found[7][6:8]).all()), "and more at large ones"),
-        said(max(of[-1] for of in found.values()) - min(of[-1] for of in found.values()) < 0.02, "and as much at the largest"),
+        said(
+            bool((large < small).all() and (found[7][:3] < found[3][:3]).all()),
+            "cells of more bits miss less at small gaps",
+        ),
+        said(
+            bool((found[1][6:8] < found[3][6:8]).all() and (found[3][6:8] < found[7][6:8]).all()),
+            "and more at large ones",
+        ),
+        said(
+            max(of[-1] for of in found.values()) - min(of[-1] for of in found.values()) < 0.02,
+            "and as much at the largest",
+        ),
     ]
     memory = 1 << 20
     every = np.unique(np.geomspace(16, memory // 4, 2000).astype(np.int64))
@@ -120,12 +169,27 @@ def gaps(options: Options) -> bool:
         one, three, seven = (missed(best_plan(memory, fp, most), every) for most in TRIED)
         for name, wide, narrow in (("Max 3 and 1", three, one), ("Max 7 and 3", seven, three)):
             turns[name].append(float(every[np.flatnonzero(wide < narrow)[-1]] / memory))
-    print("  gap by bits up to which cells of more bits miss less, by false positives\n" + row("", ALLOWED, "9.3f"))
+    print(
+        "  gap by bits up to which cells of more bits miss less, by false positives\n"
+        + row("", ALLOWED, "9.3f")
+    )
     for name, parts in turns.items():
         print(row(name, parts, "9.3f"))
-    checks.append(said(all(parts == sorted(parts, reverse=True) for parts in turns.values()), "the fewer false positives, the smaller that gap"))
-    draw(options.figures, "gaps", f"{bits} bits, 10 % false positives", np.log2(at).tolist(), {f"Max = {most}": 100 * of for most, of in found.items()},
-         xlabel="log2 of gap", ylabel="missed, %")
+    checks.append(
+        said(
+            all(parts == sorted(parts, reverse=True) for parts in turns.values()),
+            "the fewer false positives, the smaller that gap",
+        )
+    )
+    draw(
+        options.figures,
+        "gaps",
+        f"{bits} bits, 10 % false positives",
+        np.log2(at).tolist(),
+        {f"Max = {most}": (100 * of).tolist() for most, of in found.items()},
+        xlabel="log2 of gap",
+        ylabel="missed, %",
+    )
     return all(checks)
 
 
@@ -144,57 +208,35 @@ def in_turn(found: Stream, bits: int, most_fp: float) -> tuple[float, float]:
 
 def rotating(options: Options) -> bool:
     """Bloom filters in turn against the best Stable Bloom filter for 10 %, at its bits and no more false positives."""
-    sizes = {100_000: (1 << 14, 1 << 16, 1 << 18), **({} if options.quick else {10_000_000: (1 << 18, 1 << 22)})}
+    sizes = {
+        100_000: (1 << 14, 1 << 16, 1 << 18),
+        **({} if options.quick else {10_000_000: (1 << 18, 1 << 22)}),
+    }
     checks = []
-    print("\nBloom filters in turn at the bits and the false positives of the best SBF with Max = 1, %")
-    print("  elements       bits   SBF: K, P, false positives, missed   in turn: false positives, missed")
+    print(
+        "\nBloom filters in turn at the bits and the false positives of the best SBF with Max = 1, %"
+    )
+    print(
+        "  elements       bits   SBF: K, P, false positives, missed   in turn: false positives, missed"
+    )
     for n, memories in sizes.items():
         found = urls(n, 0)
         for bits in counted(f"rotating, {n:,}", memories):
-            plans = [stable_plan(bits, hashes, whole_decrements(hashes, 0.1, 1), 1) for hashes in (1, 2, 3)]
-            (fp, lost), plan = min(((found.stable(plan, 1), plan) for plan in plans), key=lambda of: of[0][1])
+            plans = [
+                stable_plan(bits, hashes, whole_decrements(hashes, 0.1, 1), 1)
+                for hashes in (1, 2, 3)
+            ]
+            (fp, lost), plan = min(
+                ((found.stable(plan, 1), plan) for plan in plans), key=lambda of: of[0][1]
+            )
             turn_fp, turn_lost = in_turn(found, bits, fp)
-            print(f"  {n:10,} {bits:9}  {plan.hashes:6}{plan.decrements:4}{100 * fp:12.1f}{100 * lost:14.1f}{100 * turn_fp:22.1f}{100 * turn_lost:14.1f}")
-            checks.append(said(turn_fp <= fp and turn_lost < lost, f"{n:,}, {bits} bits: filters in turn miss less, by {100 * (lost - turn_lost):.1f} points"))
-    return all(checks)
-
-
-def rate_of(made: Callable[[], Callable[[Keys], object]], keys: Keys) -> float:
-    """Elements a second, of the quickest of some runs."""
-    best = math.inf
-    for _ in range(REPEATS):
-        observe = made()
-        began = time.perf_counter()
-        observe(keys)
-        best = min(best, time.perf_counter() - began)
-    return len(keys) / best
-
-
-def speed(options: Options) -> bool:
-    """Section 3.5: elements a second, by memory and by the length of the stream."""
-    n, memories = 200_000 if options.quick else 2_000_000, (1 << 16, 1 << 20, 1 << 24)
-    keys = crawl(n, NEW[10_000_000])
-    of: dict[str, Callable[[int], Callable[[Keys], object]]] = {
-        "SBF, K = 2, P = 4, Max = 1": lambda bits: StableBloom(stable_plan(bits, 2, 4, 1), 1).observe,
-        "SBF, K = 3, P = 33, Max = 7": lambda bits: StableBloom(stable_plan(bits // 3, 3, 33, 7), 1).observe,
-        "Bloom, K = 2": lambda bits: Bloom(bits, 2, 1).observe,
-        "Bloom in turn, 10 %": lambda bits: RotatingBloom(plan_rotating(bits, 0.1), 1).observe,
-        "LRU, of the whole stream": lambda bits: lambda keys: lru(keys, bits // URL_BITS),
-        "clock, one after another": lambda bits: lambda keys: clock(keys, bits // URL_BITS),
-    }
-    found = {name: [rate_of(partial(made, bits), keys) for bits in memories] for name, made in counted("time", of.items())}
-    print(f"\nElements a second, millions, by bits; {n:,} URLs\n" + row("", memories, "10d"))
-    for name, rates in found.items():
-        print(row(name, [rate / 1e6 for rate in rates], "10.2f"))
-    small, wide, bloom, turn, whole, buffer = found.values()
-    made = partial(of["SBF, K = 2, P = 4, Max = 1"], memories[1])
-    lengths = [rate_of(made, keys[: n // 10]), rate_of(made, keys)]
-    print(f"  as parts of K = 2, P = 4: K = 3, P = 33 {np.mean(wide) / np.mean(small):.2f}, Bloom {np.mean(bloom) / np.mean(small):.2f}, in turn "
-          f"{np.mean(turn) / np.mean(small):.2f}, LRU {np.mean(whole) / np.mean(small):.2f}, clock {np.mean(buffer) / np.mean(small):.2f}")
-    checks = [
-        said(max(small) < 4 * min(small), "256 times the memory makes an element of a filter less than 4 times as dear"),
-        said(lengths[1] > lengths[0] / 2, "an element of a stream ten times as long costs less than twice as much"),
-        said(np.mean(wide) < np.mean(small), "cells of more bits are dearer, as more of them are lowered"),
-        said(np.mean(small) < np.mean(bloom), "a Bloom filter, which lowers nothing, is the quickest"),
-    ]
+            print(
+                f"  {n:10,} {bits:9}  {plan.hashes:6}{plan.decrements:4}{100 * fp:12.1f}{100 * lost:14.1f}{100 * turn_fp:22.1f}{100 * turn_lost:14.1f}"
+            )
+            checks.append(
+                said(
+                    turn_fp <= fp and turn_lost < lost,
+                    f"{n:,}, {bits} bits: filters in turn miss less, by {100 * (lost - turn_lost):.1f} points",
+                )
+            )
     return all(checks)

@@ -18,19 +18,24 @@ from collections.abc import Callable
 
 import numpy as np
 
-from examples.papers.deng.filters import gaps, rotating, speed, zeros
-from examples.papers.deng.streams import NUMBER_BITS, URL_BITS, Stream, stream, urls
+from examples.papers.deng.filters import gaps, rotating, zeros
+from examples.papers.deng.speed import speed
+from examples.papers.deng.streams import (
+    COLUMNS,
+    NUMBER_BITS,
+    URL_BITS,
+    of_memory,
+    stream,
+    urls,
+)
 from examples.papers.figures import draw
 from examples.papers.parts import Options, counted, main, row
 from examples.papers.statements import said
-from streamq.stdlib.sketches.bloom import Bloom, bloom_hashes
 from streamq.stdlib.sketches.hashing import Keys
 from streamq.stdlib.sketches.lookalike import burst_stream, poisson_stream
 from streamq.stdlib.sketches.membership_plan import stable_plan, whole_decrements
 
-COLUMNS = ("FPBuffering, missed", "SBF, missed", "SBF, false positives", "LRU, missed", "Bloom, false positives")
-
-FIGURE_34 = {
+FIGURE_34: dict[int, dict[int, tuple[float, ...]]] = {
     100_000: {
         1 << 14: (46, 35, 8.4, 50, 83.8),
         1 << 16: (35, 23, 6.7, 37, 43.4),
@@ -57,42 +62,84 @@ VOLUME, LEVELS, RATE = 0.1, 6, 0.5
 """Of frequent elements: their share in the streams with bursts, how often intervals are halved; many to another one."""
 
 
-def of_memory(found: Stream, bits: int, seed: int) -> tuple[float, ...]:
-    """``COLUMNS``, in percent."""
-    fp, missed = found.stable(stable_plan(bits, 2, 4, 1), seed)
-    full, _ = found.rates(Bloom(bits, bloom_hashes(bits, found.distinct), seed).observe(found.keys))
-    capacity = bits // URL_BITS
-    return tuple(100 * rate for rate in (found.fp_buffering(capacity, fp), missed, fp, found.lru(capacity), full))
-
-
 def figure34(options: Options) -> bool:
     """Figure 3.4: rates of errors by memory."""
     checks = []
     for n, thesis in list(FIGURE_34.items())[: 1 if options.quick else 2]:
         streams = [urls(n, seed) for seed in range(options.seeds)]
-        ours = np.array([
-            np.mean([of_memory(found, bits, seed) for seed, found in enumerate(streams)], axis=0)
-            for bits in counted(f"figure34, {n:,}", thesis)
-        ]).T
+        ours = np.array(
+            [
+                np.mean(
+                    [of_memory(found, bits, seed) for seed, found in enumerate(streams)], axis=0
+                )
+                for bits in counted(f"figure34, {n:,}", thesis)
+            ]
+        ).T
         theirs = np.array(list(thesis.values())).T
-        print(f"\nFigure 3.4: {n:,} URLs, % by bits, K = 2, P = 4, Max = 1\n" + row("", thesis, "10d"))
+        print(
+            f"\nFigure 3.4: {n:,} URLs, % by bits, K = 2, P = 4, Max = 1\n" + row("", thesis, "10d")
+        )
         for name, printed, found in zip(COLUMNS, theirs, ours, strict=True):
             print(row(f"{name}; thesis", printed, "10.1f") + "\n" + row("  ours", found, "10.1f"))
-        advantage, held = ours[0] - ours[1], np.array(list(thesis)) // URL_BITS / streams[0].distinct
-        print(row("SBF ahead by; thesis", theirs[0] - theirs[1], "10.1f") + "\n" + row("  ours", advantage, "10.1f"))
-        draw(options.figures, f"figure34_{n}", f"{n:,} URLs, missed at equal false positives", np.log2(list(thesis)).tolist(),
-             {"SBF": ours[1], "SBF, thesis": theirs[1], "FPBuffering": ours[0], "FPBuffering, thesis": theirs[0]},
-             xlabel="log2 of bits", ylabel="missed, %")
+        advantage, held = (
+            ours[0] - ours[1],
+            np.array(list(thesis)) // URL_BITS / streams[0].distinct,
+        )
+        print(
+            row("SBF ahead by; thesis", theirs[0] - theirs[1], "10.1f")
+            + "\n"
+            + row("  ours", advantage, "10.1f")
+        )
+        draw(
+            options.figures,
+            f"figure34_{n}",
+            f"{n:,} URLs, missed at equal false positives",
+            np.log2(list(thesis)).tolist(),
+            {
+                "SBF": ours[1],
+                "SBF, thesis": theirs[1],
+                "FPBuffering": ours[0],
+                "FPBuffering, thesis": theirs[0],
+            },
+            xlabel="log2 of bits",
+            ylabel="missed, %",
+        )
         scarce, off = held < 0.5, np.abs(ours[:2] - theirs[:2]).max()
+        cut = -np.diff(ours[3][scarce])
+        first, second, *_ = thesis
         checks += [
-            said(bool((advantage[scarce] > 0).all()), f"{n:,}: SBF misses less than FPBuffering where a buffer holds less than half of the keys"),
-            said(bool(((advantage[scarce] >= 3) & (advantage[scarce] <= 13)).all()), f"{n:,}: by 3 to 13 points"),
-            said(bool((ours[2] <= 11.2).all()), f"{n:,}: its false positives stay below the bound for these whole P, 11.1 %"),
-            said(ours[4][0] > 75, f"{n:,}: a Bloom filter of 16,384 bits takes most of what is new for duplicates"),
-            said(off <= LIKE[n], f"{n:,}: what is missed is within {LIKE[n]} points of the thesis: at most {off:.1f} off"),
+            said(
+                bool((advantage[scarce] > 0).all()),
+                f"{n:,}: SBF misses less than FPBuffering where a buffer holds less than half of the keys",
+            ),
+            said(
+                bool(((advantage[scarce] >= 3) & (advantage[scarce] <= 13)).all()),
+                f"{n:,}: by 3 to 13 points",
+            ),
+            said(
+                bool((ours[2] <= 11.2).all()),
+                f"{n:,}: its false positives stay below the bound for these whole P, 11.1 %",
+            ),
+            said(
+                ours[4][0] > 75,
+                f"{n:,}: a Bloom filter of 16,384 bits takes most of what is new for duplicates",
+            ),
+            said(
+                bool(((cut >= 10) & (cut <= 20)).all()),
+                f"{n:,}: {second // first} times the memory cuts what LRU misses by 10 to 20 points",
+            ),
+            said(
+                off <= LIKE[n],
+                f"{n:,}: what is missed is within {LIKE[n]} points of the thesis: at most {off:.1f} off",
+            ),
         ]
         if not scarce.all():
-            checks.append(said(bool((advantage[~scarce] < 0).all()), f"{n:,}: where it holds nearly all, the buffer misses less"))
+            checks.append(
+                said(
+                    bool((advantage[~scarce] < 0).all()),
+                    f"{n:,}: where it holds nearly all, the buffer misses less",
+                )
+            )
     return all(checks)
 
 
@@ -101,24 +148,49 @@ def figure35(options: Options) -> bool:
     n, memories = (100_000, (1 << 16,)) if options.quick else (10_000_000, (1 << 18, 1 << 22))
     found, checks = urls(n, 0), []
     ahead = {}
-    print(f"\nFigure 3.5: {n:,} URLs, % by false positives that are allowed\n" + row("", [100 * fp for fp in SETTINGS], "9.1f"))
+    print(
+        f"\nFigure 3.5: {n:,} URLs, % by false positives that are allowed\n"
+        + row("", [100 * fp for fp in SETTINGS], "9.1f")
+    )
     for bits in counted("figure35", memories):
         rates = [
-            found.stable(stable_plan(bits // most.bit_length(), hashes, whole_decrements(hashes, fp, most), most), 0)
+            found.stable(
+                stable_plan(
+                    bits // most.bit_length(), hashes, whole_decrements(hashes, fp, most), most
+                ),
+                0,
+            )
             for fp, (hashes, most) in SETTINGS.items()
         ]
         buffered = [found.fp_buffering(bits // URL_BITS, fp) for fp, _ in rates]
         ahead[bits] = [100 * (b - missed) for b, (_, missed) in zip(buffered, rates, strict=True)]
         print(row(f"{bits} bits: false positives", [100 * fp for fp, _ in rates]))
-        print(row("  FPBuffering, missed", [100 * b for b in buffered]) + "\n" + row("  SBF, missed", [100 * m for _, m in rates]))
+        print(
+            row("  FPBuffering, missed", [100 * b for b in buffered])
+            + "\n"
+            + row("  SBF, missed", [100 * m for _, m in rates])
+        )
         print(row("  SBF ahead by", ahead[bits]))
         checks += [
-            said(ahead[bits] == sorted(ahead[bits]), f"{bits} bits: the more false positives are allowed, the further SBF is ahead"),
-            said(all(fp <= asked for asked, (fp, _) in zip(SETTINGS, rates, strict=True)), f"{bits} bits: false positives are within what is allowed"),
+            said(
+                ahead[bits] == sorted(ahead[bits]),
+                f"{bits} bits: the more false positives are allowed, the further SBF is ahead",
+            ),
+            said(
+                all(fp <= asked for asked, (fp, _) in zip(SETTINGS, rates, strict=True)),
+                f"{bits} bits: false positives are within what is allowed",
+            ),
             said(min(ahead[bits]) > 0, f"{bits} bits: SBF is ahead for all rates, 0.5 % too"),
         ]
-    draw(options.figures, "figure35", f"{n:,} URLs", [100 * fp for fp in SETTINGS], {f"{bits} bits": of for bits, of in ahead.items()},
-         xlabel="false positives allowed, %", ylabel="SBF ahead of FPBuffering, points")
+    draw(
+        options.figures,
+        "figure35",
+        f"{n:,} URLs",
+        [100 * fp for fp in SETTINGS],
+        {f"{bits} bits": of for bits, of in ahead.items()},
+        xlabel="false positives allowed, %",
+        ylabel="SBF ahead of FPBuffering, points",
+    )
     return all(checks)
 
 
@@ -131,34 +203,89 @@ def figure36(options: Options) -> bool:
         "b = 0.7": lambda mean: burst_stream(n, 0.7, LEVELS, VOLUME, mean),
         "Poisson": lambda mean: poisson_stream(n, RATE, mean),
     }
-    print(f"\nFigure 3.6: {n:,} numbers, % by log2 of bits, K = 2, P = 4, Max = 1\n" + row("", np.log2(memories), "7.0f"))
+    print(
+        f"\nFigure 3.6: {n:,} numbers, % by log2 of bits, K = 2, P = 4, Max = 1\n"
+        + row("", np.log2(memories), "7.0f")
+    )
     ahead, rates = {}, {}
     for kind, mean in counted("figure36", [(kind, mean) for mean in (few, many) for kind in kinds]):
         found, name = stream(kinds[kind](mean)), f"{kind}, u = {mean:g}"
         rates[name] = np.array([found.stable(stable_plan(bits, 2, 4, 1), 1) for bits in memories]).T
         fp, missed = rates[name]
-        buffered = np.array([found.fp_buffering(bits // NUMBER_BITS, q) for bits, q in zip(memories, fp, strict=True)])
+        buffered = np.array(
+            [
+                found.fp_buffering(bits // NUMBER_BITS, q)
+                for bits, q in zip(memories, fp, strict=True)
+            ]
+        )
         ahead[kind, mean] = buffered - missed
-        for label, of in (("false positives", fp), ("FPBuffering, missed", buffered), ("SBF, missed", missed), ("SBF ahead by", buffered - missed)):
+        for label, of in (
+            ("false positives", fp),
+            ("FPBuffering, missed", buffered),
+            ("SBF, missed", missed),
+            ("SBF ahead by", buffered - missed),
+        ):
             print(row(f"{name}: {label}", 100 * of, "7.1f"))
-        draw(options.figures, f"figure36_{kind.replace(' = ', '_')}_{mean:g}", f"{n:,} numbers, {name}", np.log2(memories).tolist(),
-             {"SBF": 100 * missed, "FPBuffering": 100 * buffered}, xlabel="log2 of bits", ylabel="missed, %")
+        draw(
+            options.figures,
+            f"figure36_{kind.replace(' = ', '_')}_{mean:g}",
+            f"{n:,} numbers, {name}",
+            np.log2(memories).tolist(),
+            {"SBF": (100 * missed).tolist(), "FPBuffering": (100 * buffered).tolist()},
+            xlabel="log2 of bits",
+            ylabel="missed, %",
+        )
     best = {of: float(values.max()) for of, values in ahead.items()}
     at = {of: memories[int(values.argmax())] for of, values in ahead.items()}
-    print("  furthest ahead: " + "; ".join(f"{kind}, u = {mean:g}: {100 * best[kind, mean]:.1f} at 2^{at[kind, mean].bit_length() - 1}" for kind, mean in best))
-    bursts = max(float(np.abs(ahead["b = 0.5", mean] - ahead["b = 0.7", mean]).max()) for mean in (few, many))
-    least = max(abs(missed[0] - (1 - fp[0])) for name, (fp, missed) in rates.items() if name.endswith(f"{many:g}"))
+    print(
+        "  furthest ahead: "
+        + "; ".join(
+            f"{kind}, u = {mean:g}: {100 * best[kind, mean]:.1f} at 2^{at[kind, mean].bit_length() - 1}"
+            for kind, mean in best
+        )
+    )
+    bursts = max(
+        float(np.abs(ahead["b = 0.5", mean] - ahead["b = 0.7", mean]).max()) for mean in (few, many)
+    )
+    least = max(
+        abs(missed[0] - (1 - fp[0]))
+        for name, (fp, missed) in rates.items()
+        if name.endswith(f"{many:g}")
+    )
     checks = [
-        said(0.25 <= max(best.values()) <= 0.35, f"SBF misses up to about 30 points less: {100 * max(best.values()):.0f}"),
-        said(bursts < 0.1, f"bursts matter little: {100 * bursts:.1f} points between b = 0.5 and 0.7, at most"),
-        said(all(at[kind, many] > at[kind, few] for kind in kinds), "with more different frequent numbers more memory is needed for it"),
-        said(least < 0.02, f"where memory is of no use, 4096 bits for u = {many:g}, what is missed is 1 - false positives: within {100 * least:.1f} points"),
-        said(max(float(fp.max()) for fp, _ in rates.values()) <= 0.1, "K = 2, P = 4 keep false positives within 10 %"),
+        said(
+            0.25 <= max(best.values()) <= 0.35,
+            f"SBF misses up to about 30 points less: {100 * max(best.values()):.0f}",
+        ),
+        said(
+            bursts < 0.1,
+            f"bursts matter little: {100 * bursts:.1f} points between b = 0.5 and 0.7, at most",
+        ),
+        said(
+            all(at[kind, many] > at[kind, few] for kind in kinds),
+            "with more different frequent numbers more memory is needed for it",
+        ),
+        said(
+            least < 0.02,
+            f"where memory is of no use, 4096 bits for u = {many:g}, what is missed is 1 - false positives: within {100 * least:.1f} points",
+        ),
+        said(
+            max(float(fp.max()) for fp, _ in rates.values()) <= 0.1,
+            "K = 2, P = 4 keep false positives within 10 %",
+        ),
     ]
     return all(checks)
 
 
-PARTS = {"figure34": figure34, "figure35": figure35, "figure36": figure36, "zeros": zeros, "gaps": gaps, "rotating": rotating, "time": speed}
+PARTS = {
+    "figure34": figure34,
+    "figure35": figure35,
+    "figure36": figure36,
+    "zeros": zeros,
+    "gaps": gaps,
+    "rotating": rotating,
+    "time": speed,
+}
 
 if __name__ == "__main__":
     sys.exit(main(__doc__, PARTS))

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamq.dsl.records import dataclass
+from streamq.stdlib.sketches.bloom import Bloom, bloom_hashes
 from streamq.stdlib.sketches.buffering import reuse_distances
 from streamq.stdlib.sketches.hashing import Keys
 from streamq.stdlib.sketches.lookalike import crawl
 from streamq.stdlib.sketches.membership_measures import fn_rate, fp_rate
-from streamq.stdlib.sketches.membership_plan import StablePlan
+from streamq.stdlib.sketches.membership_plan import StablePlan, stable_plan
 from streamq.stdlib.sketches.stable_bloom import StableBloom
 
 NEW = {100_000: 0.7566, 10_000_000: 0.4851}
@@ -18,6 +19,14 @@ NEW = {100_000: 0.7566, 10_000_000: 0.4851}
 
 URL_BITS, NUMBER_BITS = 64, 32
 """An entry of a buffer: what its list takes is not charged."""
+
+COLUMNS = (
+    "FPBuffering, missed",
+    "SBF, missed",
+    "SBF, false positives",
+    "LRU, missed",
+    "Bloom, false positives",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +67,16 @@ def stream(keys: Keys) -> Stream:
 
 
 def urls(n: int, seed: int) -> Stream:
-    """Like the first ``n`` of the crawl; of other lengths than ``NEW`` has, as new as the next longer one."""
-    return stream(crawl(n, NEW[min(length for length in NEW if length >= n)], seed=seed))
+    """Like the first ``n`` of the crawl, a length in ``NEW``."""
+    return stream(crawl(n, NEW[n], seed=seed))
+
+
+def of_memory(found: Stream, bits: int, seed: int) -> tuple[float, ...]:
+    """``COLUMNS``, in percent."""
+    fp, missed = found.stable(stable_plan(bits, 2, 4, 1), seed)
+    full, _ = found.rates(Bloom(bits, bloom_hashes(bits, found.distinct), seed).observe(found.keys))
+    capacity = bits // URL_BITS
+    return tuple(
+        100 * rate
+        for rate in (found.fp_buffering(capacity, fp), missed, fp, found.lru(capacity), full)
+    )
