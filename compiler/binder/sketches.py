@@ -195,8 +195,9 @@ class _Sketches:
             self._impossible(str(problem))
             return None
         eps, confidence = spark_arguments(plan)
-        args = (value, number(eps), number(confidence), whole(SEED))
-        return of_rows("FREQUENCY_SKETCH", args, self.condition, self.node.span)
+        if self.condition is not None:
+            value = ir.Case(whens=((self.condition, value),), default=None, type=value.type, origin=value.origin)
+        return of_rows("FREQUENCY_SKETCH", (value, number(eps), number(confidence), whole(SEED)), None, self.node.span)
 
     def plan(self, purpose: Purpose) -> LinearPlan:
         """The size of the sketch. ValueError where there is none."""

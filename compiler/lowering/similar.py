@@ -20,7 +20,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import AggCall, Column, Literal, Op, conjunction
 from streamq.compiler.ir.sketches import PAIR_COUNTS, PairCounts, pair_counts
-from streamq.compiler.lowering.distinct import decompose
+from streamq.compiler.lowering.partial import partial
 from streamq.compiler.lowering.sql import WINDOW, quote, to_sql
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
 from streamq.compiler.passes.place_shedders import WEIGHT
@@ -84,11 +84,11 @@ def lower_pairs(
         if call.function == PAIR_COUNTS:
             continue
         condition = conjunction((own,) if call.filter is None else (own, call.filter))
-        parts = None if call.distinct else decompose(f"__part{number}", name, replace(call, filter=condition), names)
+        parts = partial(f"__part{number}", name, replace(call, filter=condition), names)
         if parts is None:
             raise refuse(
                 f"{call.function} beside SIMILAR_PAIRS cannot be run yet", call.origin,
-                "put one of them into a query of its own; COUNT, SUM, MIN and MAX can stand here",
+                "put one of them into a query of its own; COUNT, SUM, AVG, MIN, MAX, MIN_BY and MAX_BY can stand here",
             )
         inner.extend(parts[0])
         found[name] = parts[1]

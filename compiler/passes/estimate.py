@@ -154,8 +154,8 @@ class _Work:
 
 
 def _with_weight(made: AggCall, weight: Expr) -> AggCall:
-    """Pairs of rows are counted by the weights of both."""
-    return replace(made, args=(*made.args, weight)) if made.function == PAIR_COUNTS else made
+    """Sketches and pairs of rows are counted by the weights of rows, where they can be."""
+    return replace(made, args=(*made.args, weight)) if made.function in ("FREQUENCY_SKETCH", PAIR_COUNTS) else made
 
 
 def _project(node: lg.Project, below: _Found) -> _Found:

@@ -1,7 +1,8 @@
 """Estimates from the bytes of Spark's ``count_min_sketch``, over Arrow arrays: a row each for a group of a result (ADR 0017).
 
-``rows``: how many rows stand behind a sketch. Where some were shed that is an estimate of all of them; the counters, which are
-of those that were kept, then stand for ``rows / total`` times as many. The weight of a row is taken as that mean.
+A group has its sketch in parts: of the panes of its window, and of the classes of weights where rows were shed. Each part comes
+with the sum of its rows' weights, or NULL; then ``rows`` says how many rows stand behind all of them, which is an estimate
+where some were shed. So the counters become those of all rows: each times the mean weight of its part.
 """
 
 from __future__ import annotations
@@ -10,38 +11,43 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from streamq.dsl.records import dataclass
 from streamq.stdlib.sketches.bounds import Interval, point_cm_interval, point_cmm_interval
 from streamq.stdlib.sketches.choose import f2_takes_cm, points_take_cm
-from streamq.stdlib.sketches.counters import Floats
+from streamq.stdlib.sketches.counters import Floats, Numbers
 from streamq.stdlib.sketches.sampled import Sampling, f2_weighted_interval, point_of_weighted
 from streamq.stdlib.sketches.size_bounds import f2_interval, join_cmm_interval
-from streamq.stdlib.sketches.spark_bytes import SparkSketches, read_sketches, spark_columns
+from streamq.stdlib.sketches.spark_bytes import read_sketches, spark_columns
 
 AT_ONCE = 32 << 20
 """Bytes of sketches that are read together."""
 
-SHED = 1e-9
-"""More rows than were counted, as a share, is more than rounding."""
+ROUNDING = 1e-9
+"""A weight that is more than 1 by this is that of rows of which some were shed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """Some groups: where they are among all, their sketches, and how many rows each counted row stands for."""
+    """Some groups, at places ``at`` among all: their counters ``[n, d, w]`` and totals ``[n]``, of all rows, and the sum of
+    w (w - 1) over the kept ones, ``surplus`` ``[n]``: 0 where none was shed. ``hash_a``: the factors of the rows."""
 
     at: NDArray[np.int64]
-    read: SparkSketches
-    weights: Floats
+    counts: Numbers
+    totals: Numbers
+    surplus: Floats
+    hash_a: NDArray[np.int64]
 
     @property
-    def counts(self) -> NDArray[np.int64]:
-        return self.read.counts
+    def shed(self) -> bool:
+        return bool(self.surplus.any())
 
     @property
-    def shed(self) -> NDArray[np.bool_]:
-        return self.weights > 1 + SHED
+    def spread(self) -> Floats:
+        """The mean of w - 1 over all rows."""
+        return np.asarray(self.surplus / np.maximum(self.totals, 1))
 
 
 def frequency(
@@ -52,17 +58,19 @@ def frequency(
 
     def of(groups: _Groups) -> Interval:
         counts, level = groups.counts, _level(confidence)
-        places = spark_columns(hashes[groups.at], groups.read.hash_a, counts.shape[-1])
+        places = spark_columns(hashes[groups.at], groups.hash_a, counts.shape[-1])
         columns = np.take_along_axis(counts, places[..., None], axis=-1)[..., 0]
-        sampled = groups.shed.any()
-        each = 1 - (1 - level) / 2 if sampled else level
+        each = 1 - (1 - level) / 2 if groups.shed else level
         found = _either(
             _takes_cm(method, lambda: points_take_cm(counts), len(counts)),
-            point_cm_interval(columns, counts, each), point_cmm_interval(columns, counts, groups.read.totals, each),
+            point_cm_interval(columns, counts, each), point_cmm_interval(columns, counts, groups.totals, each),
         )
-        if sampled:
-            found = _each(groups, found, lambda one, weight: point_of_weighted(one, weight - 1, each))
-        return found
+        if not groups.shed:
+            return found
+        return _each(
+            len(counts),
+            lambda i: point_of_weighted(_one(found, i), float(groups.spread[i]), each),
+        )
 
     return _answers(sketches, rows, of)
 
@@ -71,13 +79,11 @@ def self_join(sketches: pa.Array, rows: pa.Array, confidence: pa.Array, method: 
     """The second moment of the frequencies of all rows: estimate and bounds, as arrays of three."""
 
     def of(groups: _Groups) -> Interval:
-        counts, totals, level = groups.counts, groups.read.totals, _level(confidence)
-        if groups.shed.any():
-            parts = [
-                f2_weighted_interval(one * weight, Sampling(total * weight, total * weight * (weight - 1)), level)
-                for one, total, weight in zip(counts, totals.tolist(), groups.weights.tolist(), strict=True)
-            ]
-            return Interval(*(np.array([getattr(p, name) for p in parts]) for name in ("estimate", "lo", "hi")))
+        counts, totals, level = groups.counts, groups.totals, _level(confidence)
+        if groups.shed:
+            return _each(len(counts), lambda i: f2_weighted_interval(
+                counts[i], Sampling(float(totals[i]), float(groups.surplus[i])), level,
+            ))
         return _either(
             _takes_cm(method, lambda: f2_takes_cm(counts, totals), len(counts)),
             f2_interval(counts, totals, level, "CM"), f2_interval(counts, totals, level),
@@ -92,27 +98,23 @@ def join(left: pa.Array, left_rows: pa.Array, right: pa.Array, right_rows: pa.Ar
     level = _level(confidence)
     found = np.zeros((len(left), 3))
     for at in _pieces(known, left):
-        sides = [_groups(at, *side) for side in ((left, left_rows), (right, right_rows))]
-        a, b = sides
-        one = join_cmm_interval(a.counts, b.counts, a.read.totals, b.read.totals, level)
-        if any(side.shed.any() for side in sides):
+        a, b = (_groups(at, *side) for side in ((left, left_rows), (right, right_rows)))
+        one = join_cmm_interval(a.counts, b.counts, a.totals, b.totals, level)
+        if a.shed or b.shed:
             one = _of_kept(one, a, b, level)
         found[at] = np.stack([one.estimate, one.lo, one.hi], axis=1)
     return _arrays(found)
 
 
 def _of_kept(found: Interval, a: _Groups, b: _Groups, level: float) -> Interval:
-    """The join of all rows from that of the kept ones: by both weights, and wider by what sampling varies by.
+    """The join of all rows, wider by what sampling varies by.
 
-    The variance is at most v J sqrt(F2) of the other side for each, and v v' J, with v = w - 1; Chebyshev.
+    The variance is at most v J sqrt(F2) of the other side for each, and v v' J, with v the mean of w - 1; Chebyshev.
     """
-    scale = a.weights * b.weights
-    f2 = [f2_interval(s.counts, s.read.totals, level).hi * s.weights**2 for s in (a, b)]
-    size = found.hi * scale
-    va, vb = a.weights - 1, b.weights - 1
-    variance = size * (va * np.sqrt(f2[1]) + vb * np.sqrt(f2[0]) + va * vb)
+    f2 = [f2_interval(side.counts, side.totals, level).hi for side in (a, b)]
+    variance = found.hi * (a.spread * np.sqrt(f2[1]) + b.spread * np.sqrt(f2[0]) + a.spread * b.spread)
     off = np.sqrt(variance / (1 - level))
-    return Interval(found.estimate * scale, np.maximum(found.lo * scale - off, 0.0), size + off)
+    return Interval(found.estimate, np.maximum(found.lo - off, 0.0), found.hi + off)
 
 
 def _answers(sketches: pa.Array, rows: pa.Array, of: Callable[[_Groups], Interval]) -> pa.Array:
@@ -130,13 +132,27 @@ def _there(sketches: pa.Array, rows: pa.Array) -> NDArray[np.bool_]:
 
 def _pieces(known: NDArray[np.int64], sketches: pa.Array) -> Iterator[NDArray[np.int64]]:
     if len(known):
-        size = max(1, AT_ONCE // max(1, len(sketches[int(known[0])].as_buffer())))
+        each = max(1, sketches.nbytes // max(1, len(known)))
+        size = max(1, AT_ONCE // each)
         yield from (known[i : i + size] for i in range(0, len(known), size))
 
 
 def _groups(at: NDArray[np.int64], sketches: pa.Array, rows: pa.Array) -> _Groups:
-    read = read_sketches(sketches.take(pa.array(at)).to_pylist())
-    return _Groups(at, read, np.maximum(_numbers(rows)[at] / np.maximum(read.totals, 1), 1.0))
+    lists = sketches.take(pa.array(at))
+    parts = lists.flatten()
+    first = np.append(0, np.cumsum(pc.list_value_length(lists).to_numpy()))[:-1]
+    read = read_sketches(parts.field("sketch").to_pylist())
+    told = parts.field("weights").to_numpy(zero_copy_only=False).astype(np.float64)
+    owner = np.repeat(np.arange(len(at)), np.diff(np.append(first, len(parts))))
+    counted = np.add.reduceat(read.totals, first)
+    means = _numbers(rows)[at] / np.maximum(counted, 1)
+    weights = np.where(np.isnan(told), means[owner], told / np.maximum(read.totals, 1))
+    weights = np.where(weights > 1 + ROUNDING, weights, 1.0)
+    if (weights == 1.0).all():
+        return _Groups(at, np.add.reduceat(read.counts, first), counted, np.zeros(len(at)), read.hash_a)
+    counts = np.add.reduceat(read.counts * weights[:, None, None], first)
+    totals = read.totals * weights
+    return _Groups(at, counts, np.add.reduceat(totals, first), np.add.reduceat(totals * (weights - 1), first), read.hash_a)
 
 
 def _either(takes_cm: NDArray[np.bool_], cm: Interval, cmm: Interval) -> Interval:
@@ -145,10 +161,13 @@ def _either(takes_cm: NDArray[np.bool_], cm: Interval, cmm: Interval) -> Interva
     )
 
 
-def _each(groups: _Groups, found: Interval, of: Callable[[Interval, float], Interval]) -> Interval:
-    """What becomes of each group's interval, counted in all rows, by the weight of its rows."""
-    scaled = [np.asarray(part * groups.weights) for part in (found.estimate, found.lo, found.hi)]
-    parts = [of(Interval(*one), float(weight)) for *one, weight in zip(*scaled, groups.weights, strict=True)]
+def _one(found: Interval, i: int) -> Interval:
+    return Interval(found.estimate[i], found.lo[i], found.hi[i])
+
+
+def _each(n: int, of: Callable[[int], Interval]) -> Interval:
+    """Intervals of n groups one by one: what sampling adds is worked out for one sampling at a time."""
+    parts = [of(i) for i in range(n)]
     return Interval(*(np.array([getattr(p, name) for p in parts]) for name in ("estimate", "lo", "hi")))
 
 

@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from streamq.dsl.records import dataclass
 from streamq.stdlib.functions.declare import Category
+from streamq.stdlib.registry import Merge
 
 _c = Category("parts of sketches")
+
+COUNTERS = "count_min_sketch(if({0} IS NULL, NULL, xxhash64({0})), {1}, {2}, {3})"
+"""Spark's sketch of values: the values, error, confidence and seed."""
+
+SKETCHES = "ARRAY<STRUCT<sketch: BINARY, weights: DOUBLE>>"
 
 _c.aggregate(
     "FREQUENCY_SKETCH",
     "key, DOUBLE!, DOUBLE!, INT!",
-    "BINARY",
-    "A count-min sketch of the values, which are told apart by a hash of 64 bits; NULL is left out.",
-    sql="count_min_sketch(if({0} IS NULL, NULL, xxhash64({0})), {1}, {2}, {3})",
+    SKETCHES,
+    "A count-min sketch of the values, which are told apart by a hash of 64 bits; NULL is left out. In parts where "
+    "panes of a window or weights of rows differ, each with the sum of its rows' weights; NULL where the COUNT beside it tells.",
+    sql=f"array(named_struct('sketch', {COUNTERS}, 'weights', CAST(NULL AS DOUBLE)))",
     null_safe=True,
 )
 _c.aggregate(
@@ -33,10 +40,11 @@ _c.aggregate(
     "How many rows have a value, those that were shed not counted in.",
     sql="count({0})",
     null_safe=True,
+    merge=Merge.COUNT,
 )
 _c.scalar(
     "FREQUENCY_OF",
-    "BINARY, BIGINT, any, DOUBLE!, STRING!",
+    "array, BIGINT, any, DOUBLE!, STRING!",
     "ARRAY<DOUBLE>",
     "Estimate and bounds of how many rows have a value: sketch, rows, value, confidence, method.",
     sql="`__frequency`({0}, {1}, xxhash64({2}), {3}, {4})",
@@ -44,7 +52,7 @@ _c.scalar(
 )
 _c.scalar(
     "SELF_JOIN_OF",
-    "BINARY, BIGINT, DOUBLE!, STRING!",
+    "array, BIGINT, DOUBLE!, STRING!",
     "ARRAY<DOUBLE>",
     "Estimate and bounds of the second moment of the frequencies: sketch, rows, confidence, method.",
     sql="`__self_join`({args})",
@@ -52,7 +60,7 @@ _c.scalar(
 )
 _c.scalar(
     "JOIN_OF",
-    "BINARY, BIGINT, BINARY, BIGINT, DOUBLE!",
+    "array, BIGINT, array, BIGINT, DOUBLE!",
     "ARRAY<DOUBLE>",
     "Estimate and bounds of the size of a join: sketch and rows of both sides, confidence.",
     sql="`__join`({args})",
@@ -92,18 +100,18 @@ READERS: dict[str, tuple[str, Reader]] = {
         "__frequency",
         Reader(
             "streamq.runtime.spark.sketch_readers:frequency",
-            ("BINARY", "BIGINT", "BIGINT", "DOUBLE", "STRING"),
+            (SKETCHES, "BIGINT", "BIGINT", "DOUBLE", "STRING"),
         ),
     ),
     "SELF_JOIN_OF": (
         "__self_join",
-        Reader("streamq.runtime.spark.sketch_readers:self_join", ("BINARY", "BIGINT", "DOUBLE", "STRING")),
+        Reader("streamq.runtime.spark.sketch_readers:self_join", (SKETCHES, "BIGINT", "DOUBLE", "STRING")),
     ),
     "JOIN_OF": (
         "__join",
         Reader(
             "streamq.runtime.spark.sketch_readers:join",
-            ("BINARY", "BIGINT", "BINARY", "BIGINT", "DOUBLE"),
+            (SKETCHES, "BIGINT", SKETCHES, "BIGINT", "DOUBLE"),
         ),
     ),
 }

@@ -193,3 +193,26 @@ def test_a_window_of_time_forgets_and_misses_nothing_in_it(spark: SparkSession, 
     write_batches(tmp_path / "s", [rows[: len(rows) // 2], rows[len(rows) // 2 :]])
     found = run_once(spark, queries(q="SELECT APPROX DISTINCT k FROM s [RANGE 10 SECONDS]"), tmp_path)["q"]
     assert Counter(key for key, in found.rows) == {1: 1, 2: 1, 3: 10, 4: 4}
+
+
+def test_panes_of_a_window_that_slides(spark: SparkSession, tmp_path: Path) -> None:
+    """Each row is in one pane of ten seconds and in three windows; what stands beside the sketch is as without it."""
+    rows = drawn(1.0, 21)
+    written(tmp_path, rows)
+    window = "FROM s [RANGE 30 SECONDS SLIDE 10 SECONDS] WHERE v >= 0"
+    others = "COUNT(*) AS n, AVG(v) AS m, MAX_BY(name, v) AS last, MIN(k) AS least"
+    found = run_once(spark, queries(
+        sketched=f"SELECT WINDOW_END AS w, {others}, HEAVY_HITTERS(k, 0.05) AS busy, SELF_JOIN_SIZE(k CONFIDENCE 99 PERCENT) AS a {window}",
+        plain=f"SELECT WINDOW_END AS w, {others} {window}",
+        half=f"SELECT WINDOW_END AS w, SELF_JOIN_SIZE(k CONFIDENCE 99 PERCENT) AS a, COUNT(*) AS n {window} "
+             "SHED RANDOM BY 50 PERCENT RECOVER ESTIMATE",
+    ), tmp_path, at_once=3)
+    assert [row[:5] for row in found["sketched"].rows] == found["plain"].rows
+    assert len(found["plain"].rows) == 8
+    keys = {end: [r["k"] for r in rows if end - 30 <= 60 * r["v"] / N < end] for end in range(10, 90, 10)}
+    for end, *_, busy, estimate, low, high in found["sketched"].rows:
+        assert low <= f2(keys[end]) <= high
+        assert low <= estimate <= high
+        assert {item for item, *_ in busy} >= {k for k, n in Counter(keys[end]).items() if n >= 0.05 * len(keys[end])}
+    for end, _, low, high, *_ in found["half"].rows:
+        assert low <= f2(keys[end]) <= high
