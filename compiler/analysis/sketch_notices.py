@@ -9,17 +9,18 @@ from streamq.compiler.ir.durations import show_ms
 from streamq.compiler.ir.expr import AggCall, Call, Column, Literal
 from streamq.compiler.ir.expr import walk as walk_expr
 from streamq.compiler.ir.rewrite import exprs_of, walk
-from streamq.compiler.ir.sketches import BUCKETS, PAIR_COUNTS, Remembers, pair_counts
+from streamq.compiler.ir.sketches import BUCKETS, PAIR_COUNTS, READ_AS, Remembers, pair_counts
 from streamq.compiler.notices import PlanNotice
 from streamq.dsl.source import Span
 from streamq.stdlib.sketches.kinds import DEPTH
 from streamq.stdlib.sketches.linear_plan import Method, Purpose, error_of
 
-_READ: dict[str, tuple[str, Purpose, str]] = {
-    "FREQUENCY_OF": ("APPROX_FREQUENCY", "frequency", "the root of the self-join size"),
-    "SELF_JOIN_OF": ("SELF_JOIN_SIZE", "self_join", "itself"),
-    "JOIN_OF": ("JOIN_SIZE", "join", "the root of both self-join sizes"),
+_READ: dict[str, tuple[Purpose, str, str]] = {
+    "FREQUENCY_OF": ("frequency", "the root of the self-join size", "all rows"),
+    "SELF_JOIN_OF": ("self_join", "itself", "the rows squared"),
+    "JOIN_OF": ("join", "the root of both self-join sizes", "the rows of both multiplied"),
 }
+"""What a sketch is read for, and what an error of CMM and one of CM is a part of."""
 _OF_SPARK = {
     "APPROX_COUNT_DISTINCT": "HyperLogLog++", "APPROX_PERCENTILE": "quantile summary", "PERCENTILE_APPROX": "quantile summary",
     "APPROX_TOP_K": "frequent-items sketch",
@@ -66,14 +67,14 @@ def _told(query: str, part: Call | AggCall, calls: dict[str, AggCall]) -> PlanNo
 
 
 def _counters(query: str, part: Call, sketch: AggCall) -> PlanNotice:
-    name, purpose, of_what = _READ[part.function]
+    purpose, of_cmm, of_cm = _READ[part.function]
+    name, _ = READ_AS[part.function]
     width, depth = _shape(sketch)
     texts = [a.value for a in part.args if isinstance(a, Literal)]
     method = str(texts[-1]) if isinstance(texts[-1], str) else "CMM"
     confidence = next(t for t in texts if isinstance(t, float))
     read: Method = "CM" if method == "CM" else "CMM"
     off = error_of(purpose, read, width)
-    relative = {"frequency": "all rows", "self_join": "the rows squared", "join": "the rows of both multiplied"}[purpose]
     how = {
         "AUTO": "each time by what the counters say of the skew: without the noise of a row (CMM), or as the least (CM)",
         "CM": "as the least of a row each (CM), which is never too low", "CMM": "without the noise of a row (CMM)",
@@ -81,7 +82,7 @@ def _counters(query: str, part: Call, sketch: AggCall) -> PlanNotice:
     return PlanNotice(
         "sketch", query, f"{name} is kept in Spark's count_min_sketch, {depth} rows of {width:,} counters, "
         f"{_size(8 * width * depth)} a group",
-        hint=f"it is read {how}; off by at most {off:.2%} of {relative if read == 'CM' else of_what} in {confidence:.0%} of cases",
+        hint=f"it is read {how}; off by at most {off:.2%} of {of_cm if read == 'CM' else of_cmm} in {confidence:.0%} of cases",
         action=f"say WITHIN {off / 2:.2%} or MEMORY {_size(4 * 8 * width * depth)} inside to halve that".replace("%", " PERCENT")
         if read == "CMM" else "", span=part.origin,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from streamq.compiler.binder.context import UNKNOWN, is_unknown
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir.expr import Expr
+from streamq.compiler.ir.sketches import READ_AS
 from streamq.dsl import ast
 from streamq.dsl.records import replace
 from streamq.dsl.source import Span
@@ -42,10 +43,6 @@ from streamq.stdlib.sketches.linear_plan import (
 
 if TYPE_CHECKING:
     from streamq.compiler.binder.expressions import ExpressionBinder
-
-BOUNDED = frozenset({"FREQUENCY_OF", "SELF_JOIN_OF", "JOIN_OF", "PAIRS_OF"})
-"""The readings that give an estimate with its bounds."""
-
 
 def bind_sketch(binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec) -> Expr:
     """The estimate that a call asks for; what it cannot be is reported."""
@@ -94,7 +91,7 @@ def bounds_of(bound: Expr) -> tuple[Expr, Expr] | None:
     inner = bound.operand if isinstance(bound, ir.Cast) else bound
     if not isinstance(inner, ir.Index) or not isinstance(inner.operand, ir.Call):
         return None
-    if inner.operand.function not in BOUNDED:
+    if inner.operand.function not in READ_AS:
         return None
     return item(inner.operand, 1), item(inner.operand, 2)
 

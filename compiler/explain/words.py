@@ -21,8 +21,12 @@ from streamq.compiler.ir.expr import (
     Quality,
     Udf,
 )
+from streamq.compiler.ir.sketches import READ_AS
 from streamq.dsl.types import DATE, INTERVAL, TIMESTAMP, is_string
 from streamq.stdlib.sifters.predicates import Both, Compare, Either, Predicate
+
+_BOUND = ("", "LEAST ", "GREATEST ")
+"""An estimate, and its bounds."""
 
 
 def show_expr(e: Expr) -> str:
@@ -53,6 +57,9 @@ def show_expr(e: Expr) -> str:
             return f"{_inner(e.operand)} IN ({', '.join(show_expr(i) for i in e.items)})"
         case FieldOf():
             return f"{_inner(e.operand)}.{e.name}"
+        case Index(operand=Call(function=name, args=args), index=Literal(value=int(place))) if name in READ_AS:
+            told, of = READ_AS[name]
+            return f"{_BOUND[place]}{told}({', '.join(show_expr(args[i]) for i in of)})"
         case Index():
             return f"{_inner(e.operand)}[{show_expr(e.index)}]"
         case Call() | Udf():

@@ -29,6 +29,12 @@ class Remembers:
     horizons: tuple[int | None, int | None] = (None, None)
 
 
+READ_AS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "FREQUENCY_OF": ("APPROX_FREQUENCY", (0, 2)), "SELF_JOIN_OF": ("SELF_JOIN_SIZE", (0,)), "JOIN_OF": ("JOIN_SIZE", (0, 2)),
+    "PAIRS_OF": ("SIMILAR_PAIRS", (0,)),
+}
+"""The readings that give an estimate with its bounds: what a user calls them, and which of their arguments tell what of."""
+
 PAIR_COUNTS = "PAIR_COUNTS"
 """The aggregate behind SIMILAR_PAIRS: for each size of a set of columns, in pairs of numbers, the size of the self-join of
 what these columns hold, and how many values went into it."""
