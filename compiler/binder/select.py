@@ -21,6 +21,7 @@ from streamq.compiler.binder.scalars import Value, join_value
 from streamq.compiler.binder.scope import Scope
 from streamq.compiler.binder.sketches import bounds_of
 from streamq.compiler.binder.subqueries import bind_where
+from streamq.compiler.binder.two_sided import united
 from streamq.compiler.binder.values import bind_values
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
@@ -155,6 +156,7 @@ def bind_select(
         for part in ir.walk(read)
     )
     if grouped:
+        block.plan = united(node, block.plan, [e for _, e, _ in items])
         _group(node, block, having, env)
     elif having is not None and not is_unknown(having, *(e for _, e, _ in items)):
         env.context.error(

@@ -40,6 +40,16 @@ SKETCHES: dict[str, Case] = {
         "SELECT CAST(NULL AS STRING), k, ts FROM r) [TUMBLE 20 SECONDS])",
         [(20, 4 * 2 + 1 * 1.0), (40, 0.0), (60, 0.0)],
     ),
+    # r has a at 2 and 13, b at 9 and q at 20; that s and r are joined is never worked out.
+    "join size of two streams as they are": stream(
+        "SELECT n FROM (SELECT JOIN_SIZE(s.k, r.k) AS n FROM s [TUMBLE 20 SECONDS], r [TUMBLE 20 SECONDS])",
+        [(20, 4 * 2 + 1 * 1.0), (40, 0.0), (60, 0.0)],
+    ),
+    "join size of some rows of two streams": stream(
+        "SELECT n, m FROM (SELECT JOIN_SIZE(a.k, b.k) AS n, SELF_JOIN_SIZE(a.k) AS m FROM s [TUMBLE 20 SECONDS] a, "
+        "r [TUMBLE 20 SECONDS] b WHERE a.v > 1 AND b.w > 10)",
+        [(20, 3 * 1 + 1 * 1.0, 10.0), (40, 0.0, 0.0), (60, 0.0, 1.0)],
+    ),
     # Six pairs of a, and the 1 of a with that of c; of the two pairs of 5 there is one of a and 5.
     "pairs with one value in common": stream(f"SELECT n FROM (SELECT SIMILAR_PAIRS((k, v), 1) AS n {_OF})", [(20, 7.0), (60, 0.0)]),
     "pairs with two": stream(f"SELECT n, rows FROM (SELECT SIMILAR_PAIRS((k, v), 2) AS n, COUNT(*) AS rows {_OF})", [(20, 1.0, 6), (60, 0.0, 1)]),

@@ -1,0 +1,68 @@
+"""The size of a join without the join: ``SELECT JOIN_SIZE(a.k, b.k) FROM a [w] a, b [w] b``.
+
+Pairs of all rows would be made only to be counted by their keys. The sketches of both sides see the rows of each side as well
+where these stand one after another, so the two relations are united, with NULL in the columns of the other, which no sketch counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streamq.compiler.ir import expr as ir
+from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.expr import Column, Expr
+from streamq.dsl import ast
+from streamq.dsl.printer import children
+from streamq.stdlib.functions import lookup
+from streamq.stdlib.registry import Kind
+
+SIZES = frozenset({"JOIN_SIZE", "SELF_JOIN_SIZE"})
+
+
+def united(node: ast.Select, plan: lg.Logical, bound: Sequence[Expr]) -> lg.Logical:
+    """The rows of both sides of a join without a condition, where a block only asks for sizes; else the plan as it is.
+
+    ``bound``: the expressions of the block, of which each aggregate has to read one side only.
+    """
+    tests: tuple[Expr, ...] = ()
+    inner = plan
+    while isinstance(inner, lg.Filter):
+        tests += ir.conjuncts(inner.predicate)
+        inner = inner.input
+    if not isinstance(inner, lg.Join) or inner.condition is not None or node.group_by or not _asks_sizes(node):
+        return plan
+    if inner.left.window != inner.right.window or inner.left.change is not inner.right.change:
+        return plan
+    sides = [frozenset(f.name for f in side.schema) for side in inner.inputs]
+    read = [*tests, *(part for e in bound for part in ir.walk(e) if isinstance(part, ir.AggCall))]
+    if any(sum(bool(ir.columns_of(e) & side) for side in sides) != 1 for e in read):
+        return plan
+    used = [f for side in inner.inputs for f in side.schema if any(f.name in ir.columns_of(e) for e in read)]
+    branches: list[lg.Logical] = []
+    for side, names in zip(inner.inputs, sides, strict=True):
+        rows = side
+        for test in tests:
+            if ir.columns_of(test) <= names:
+                rows = lg.Filter(rows, test, owner=plan.owner, origin=test.origin)
+        items: tuple[tuple[str, Expr], ...] = tuple(
+            (f.name, Column(name=f.name, type=f.type, nullable=f.nullable) if f.name in names else ir.Literal(value=None, type=f.type))
+            for f in used
+        )
+        branches.append(lg.Project(rows, items, owner=plan.owner, origin=inner.origin))
+    return lg.Union(tuple(branches), owner=plan.owner, origin=inner.origin)
+
+
+def _asks_sizes(node: ast.Select) -> bool:
+    """Whether all aggregates of the block are sizes of joins, JOIN_SIZE among them."""
+    calls = [
+        spec.name for item in node.items for call in _calls(item.expr)
+        if (spec := lookup(call.name.text)) is not None and spec.kind in (Kind.AGGREGATE, Kind.SKETCH)
+    ]
+    return "JOIN_SIZE" in calls and SIZES.issuperset(calls) and node.having is None
+
+
+def _calls(node: ast.Node) -> list[ast.Call]:
+    found = [node] if isinstance(node, ast.Call) else []
+    for part in children(node):
+        found += _calls(part)
+    return found
