@@ -14,6 +14,9 @@ WINDOW_END = "WINDOW_END"
 WINDOW_FIELDS = (WINDOW_START, WINDOW_END)
 """Pseudo-columns of every relation under a sliding, tumbling or session window."""
 
+WEIGHT = "__weight"
+"""The column that says for how many rows a kept one stands, where a later pass asks for it."""
+
 Value = str | int | float | bool | None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamq.compiler.ir.expr import AggCall, Column, Expr, Literal
+from streamq.compiler.ir.expr import WEIGHT, AggCall, Column, Expr, Literal
 from streamq.dsl.records import dataclass
 from streamq.stdlib.sketches.similarity_plan import SimilarityPlan, plan_similarity
 
@@ -35,9 +35,25 @@ READ_AS: dict[str, tuple[str, tuple[int, ...]]] = {
 }
 """The readings that give an estimate with its bounds: what a user calls them, and which of their arguments tell what of."""
 
+FREQUENCY_SKETCH, TOP_SKETCH = "FREQUENCY_SKETCH", "TOP_SKETCH"
 PAIR_COUNTS = "PAIR_COUNTS"
 """The aggregate behind SIMILAR_PAIRS: for each size of a set of columns, in pairs of numbers, the size of the self-join of
 what these columns hold, and how many values went into it."""
+
+_SHOWN = {
+    FREQUENCY_SKETCH: "a sketch of frequencies", TOP_SKETCH: "HEAVY_HITTERS", PAIR_COUNTS: "SIMILAR_PAIRS", "ROWS_SEEN": "HEAVY_HITTERS",
+}
+
+
+def shown(function: str) -> str:
+    """What a user calls an aggregate: those behind estimates are in no program."""
+    return _SHOWN.get(function, function)
+
+
+def is_weighted(call: AggCall) -> bool:
+    """Whether a sketch counts rows by their weights, which is the last argument of such a call."""
+    last = call.args[-1] if call.args else None
+    return call.function in (FREQUENCY_SKETCH, PAIR_COUNTS) and isinstance(last, Column) and last.name == WEIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +70,7 @@ class PairCounts:
 def pair_counts(call: AggCall) -> PairCounts:
     """Its arguments are the columns, how many are to be equal, the share of sets that is drawn, the width, and the weight."""
     last = call.args[-1]
-    weight = last if isinstance(last, Column) else None
+    weight = last if isinstance(last, Column) and is_weighted(call) else None
     *columns, least, rate, width = call.args if weight is None else call.args[:-1]
     settings = [a.value for a in (least, rate, width) if isinstance(a, Literal)]
     assert len(settings) == 3

@@ -8,6 +8,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.expr import COUNTED_MEASURES, AggCall, Column, Quality
 from streamq.compiler.ir.rewrite import measures_of, walk
+from streamq.compiler.ir.sketches import is_weighted
 from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, two_level
 from streamq.compiler.lowering.joins import lower_join
 from streamq.compiler.lowering.moving import TIME
@@ -182,7 +183,9 @@ def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Low
     keys = _keys(node, below)
     names = tuple(f.name for f in node.schema)
     if has_pairs(node):
+        _refuse_keyed(node)
         return lower_pairs(node, below, keys, context)
+    _refuse_keyed(node)
     panes = lower_panes(node, below, keys, context)
     if panes is not None:
         return panes
@@ -209,6 +212,16 @@ def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Low
         )
     times = {WINDOW} if below.window else {n for n, s in keys if s in map(quote, below.times)}
     return Lowered(step, names, window=below.window, times=frozenset(times))
+
+
+def _refuse_keyed(node: lg.Aggregate) -> None:
+    """Refuses sketches by weight of rows that stay or go by their key: what sampling adds is not that of single rows."""
+    weighted = next((c for _, c in node.aggregates if is_weighted(c)), None)
+    if weighted is not None and any(isinstance(n, lg.Shed) and n.whole_keys for n in walk(node.input)):
+        raise refuse(
+            "an estimate from a sketch does not follow from rows that stay or go by key", weighted.origin,
+            "shed without BY KEY, or leave RECOVER ESTIMATE out: the estimate is of the rows that are kept then", code="SQ0602",
+        )
 
 
 def _keys(node: lg.Aggregate, below: Lowered) -> tuple[ph.Named, ...]:

@@ -18,12 +18,11 @@ from itertools import combinations
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.ir.expr import AggCall, Column, Literal, Op, conjunction
-from streamq.compiler.ir.sketches import PAIR_COUNTS, PairCounts, pair_counts
+from streamq.compiler.ir.expr import WEIGHT, AggCall, Column, Literal, Op, conjunction
+from streamq.compiler.ir.sketches import PAIR_COUNTS, PairCounts, pair_counts, shown
 from streamq.compiler.lowering.partial import partial
 from streamq.compiler.lowering.sql import WINDOW, quote, to_sql
 from streamq.compiler.lowering.state import LowerContext, Lowered, refuse
-from streamq.compiler.passes.place_shedders import WEIGHT
 from streamq.dsl.records import dataclass, replace
 from streamq.dsl.types import BOOLEAN, INT
 from streamq.stdlib.sketches.kinds import DEPTH, SEED
@@ -87,7 +86,7 @@ def lower_pairs(
         parts = partial(f"__part{number}", name, replace(call, filter=condition), names)
         if parts is None:
             raise refuse(
-                f"{call.function} beside SIMILAR_PAIRS cannot be run yet", call.origin,
+                f"{shown(call.function)} beside SIMILAR_PAIRS cannot be run yet", call.origin,
                 "put one of them into a query of its own; COUNT, SUM, AVG, MIN, MAX, MIN_BY and MAX_BY can stand here",
             )
         inner.extend(parts[0])

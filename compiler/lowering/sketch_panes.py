@@ -15,11 +15,11 @@ from math import gcd
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.ir.expr import AggCall, Column
+from streamq.compiler.ir.expr import WEIGHT, AggCall
+from streamq.compiler.ir.sketches import FREQUENCY_SKETCH, is_weighted
 from streamq.compiler.lowering.partial import Parts, partial
 from streamq.compiler.lowering.sql import WINDOW, filter_clause, quote, to_sql
 from streamq.compiler.lowering.state import LowerContext, Lowered
-from streamq.compiler.passes.place_shedders import WEIGHT
 from streamq.dsl.records import replace
 from streamq.stdlib.functions.sketch_parts import COUNTERS
 
@@ -36,11 +36,11 @@ def lower_panes(
     node: lg.Aggregate, below: Lowered, keys: tuple[ph.Named, ...], context: LowerContext
 ) -> Lowered | None:
     """The aggregate of a block with a sketch, where it is computed in parts; None where it is not, or cannot be."""
-    sketches = [call for _, call in node.aggregates if call.function == "FREQUENCY_SKETCH"]
+    sketches = [call for _, call in node.aggregates if call.function == FREQUENCY_SKETCH]
     spec = node.input.window
     if not sketches or not below.window or not isinstance(spec, lg.Sliding):
         return None
-    weighted = isinstance(sketches[0].args[-1], Column) and sketches[0].args[-1].name == WEIGHT
+    weighted = is_weighted(sketches[0])
     pane_ms = gcd(spec.range_ms, spec.slide_ms)
     slides = spec.range_ms >= LEAST_PANES * pane_ms
     if not (weighted or slides):

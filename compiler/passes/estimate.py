@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.build import call, cast, number, op, total
-from streamq.compiler.ir.expr import AggCall, Column, Expr, IsNull, Op, conjunction
+from streamq.compiler.ir.expr import WEIGHT, AggCall, Column, Expr, IsNull, Op, conjunction
 from streamq.compiler.ir.rewrite import with_inputs
-from streamq.compiler.ir.sketches import PAIR_COUNTS
+from streamq.compiler.ir.sketches import FREQUENCY_SKETCH, PAIR_COUNTS, TOP_SKETCH
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
-from streamq.compiler.passes.place_shedders import WEIGHT
 from streamq.dsl import ast
 from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.source import Span
@@ -27,7 +26,7 @@ from streamq.stdlib.estimate.confidence import deviations
 
 CONFIDENCE = 0.95
 ESTIMATED = frozenset({"COUNT", "COUNT_IF", "SUM", "AVG", "MEAN"})
-SKETCHES = frozenset({"FREQUENCY_SKETCH", "TOP_SKETCH", "ROWS_SEEN", PAIR_COUNTS})
+SKETCHES = frozenset({FREQUENCY_SKETCH, TOP_SKETCH, "ROWS_SEEN", PAIR_COUNTS})
 """What stands behind estimates that see by the COUNT beside them, or by the weights of rows, how many rows were shed."""
 NOT_CHANGED = frozenset({"FIRST", "LAST", "FIRST_VALUE", "LAST_VALUE", "ANY_VALUE"})
 
@@ -48,8 +47,8 @@ def _estimate(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
         return query
     work = _Work(query.name, confidence_of(query.policies), asked.span, context)
     found = work.rewrite(query.root)
-    if not found.bounds:
-        work.notice("nothing is estimated", "only COUNT, SUM and AVG of shed rows are")
+    if not found.bounds and not work.sketched:
+        work.notice("nothing is estimated", "only COUNT, SUM, AVG and sketches of shed rows are")
     root = found.node if not found.weighted else without_weight(found.node)
     return replace(query, root=root, estimates=tuple(sorted(found.bounds)))
 
@@ -80,6 +79,7 @@ class _Work:
     context: PassContext
     memo: dict[int, _Found] = field(default_factory=dict)
     paired: bool = False
+    sketched: bool = False
 
     def notice(self, message: str, hint: str) -> None:
         self.context.notices.append(
@@ -142,6 +142,7 @@ class _Work:
                 estimated.append(name)
                 continue
             plain.append((name, _with_weight(made, weight)))
+            self.sketched = self.sketched or made.function in SKETCHES
             items.append((name, Column(name=name, type=made.type, nullable=made.nullable)))
             if made.function not in NOT_CHANGED | SKETCHES:
                 self.notice(
@@ -155,7 +156,7 @@ class _Work:
 
 def _with_weight(made: AggCall, weight: Expr) -> AggCall:
     """Sketches and pairs of rows are counted by the weights of rows, where they can be."""
-    return replace(made, args=(*made.args, weight)) if made.function in ("FREQUENCY_SKETCH", PAIR_COUNTS) else made
+    return replace(made, args=(*made.args, weight)) if made.function in (FREQUENCY_SKETCH, PAIR_COUNTS) else made
 
 
 def _project(node: lg.Project, below: _Found) -> _Found:

@@ -18,6 +18,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.goals import Goal, Rank, Sift, is_estimated, qos
 from streamq.compiler.ir.rewrite import stream_of, walk, with_inputs
+from streamq.compiler.ir.sketches import shown
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.asked import Asked, asked_of, dropped_into
 from streamq.compiler.passes.base import PassContext
@@ -26,9 +27,6 @@ from streamq.dsl import ast
 from streamq.dsl.records import replace
 from streamq.dsl.types import Array, Map, Struct
 from streamq.stdlib.connectors import tells_rows_apart
-
-WEIGHT = "__weight"
-"""The column that says for how many rows a kept one stands, where a later pass asks for it."""
 
 
 def place_shedders(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
@@ -179,7 +177,7 @@ def _warn_exact(
     query: lg.LogicalQuery, sources: list[str], asked: Asked, context: PassContext
 ) -> None:
     counted = sorted({
-        a.function for n in walk(query.root) if isinstance(n, lg.Aggregate)
+        shown(a.function) for n in walk(query.root) if isinstance(n, lg.Aggregate)
         for name, a in n.aggregates if not name.startswith(lg.SIDE)
     })
     if counted and not is_estimated(query.policies):

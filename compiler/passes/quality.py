@@ -18,11 +18,10 @@ from collections.abc import Mapping
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.build import call, cast, number, op, total
-from streamq.compiler.ir.expr import COUNTED_MEASURES, Column, Expr, Quality, transform
+from streamq.compiler.ir.expr import COUNTED_MEASURES, WEIGHT, Column, Expr, Quality, transform
 from streamq.compiler.ir.goals import control_view
 from streamq.compiler.ir.rewrite import map_exprs, measures_of, stream_of, walk, with_inputs
 from streamq.compiler.passes.base import PassContext
-from streamq.compiler.passes.place_shedders import WEIGHT
 from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.types import BIGINT, DOUBLE
 
