@@ -8,8 +8,8 @@ import pytest
 
 from streamq.compiler.driver import CompileResult, compile_program
 from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.expr import WEIGHT
 from streamq.compiler.ir.rewrite import walk
-from streamq.compiler.passes.place_shedders import WEIGHT
 from streamq.compiler.passes.quality import ARRIVED, KEPT
 from streamq.runtime.reference.engine import evaluate
 
