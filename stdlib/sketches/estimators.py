@@ -143,10 +143,10 @@ def join_agms_rows(a: Numbers, b: Numbers) -> Floats:
 
 
 def _mean_residues(columns: Numbers, counts: Numbers, totals: Numbers | float) -> Floats:
-    width = _wide(counts)
-    return np.asarray(
-        (width * columns - np.asarray(totals, np.float64)[..., None]) / (width - 1), np.float64
-    )
+    # By the width, large counters do not go into 64 bits.
+    found = np.asarray(columns, np.float64)
+    others = np.asarray(totals, np.float64)[..., None] - found
+    return np.asarray(found - others / (_wide(counts) - 1), np.float64)
 
 
 def _centred(counts: Numbers, totals: Numbers | float) -> Floats:

@@ -22,6 +22,8 @@ from streamq.stdlib.sketches.counters import Floats, Numbers, checked
 from streamq.stdlib.sketches.estimators import point_cm, point_cmm
 from streamq.stdlib.sketches.hashing import Keys
 
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class Heavy:
@@ -91,7 +93,8 @@ class HeavyHitters:
                 f"keys below {self.share} of the rows were not kept: {share} was asked for"
             )
         found = self._ranked()
-        heavy = found.hi >= share * self.sketch.total
+        # 7 of 100 rows are a share of 0.07, and 0.07 * 100 is more than 7.
+        heavy = found.hi >= share * self.sketch.total * (1 - ROUNDING)
         return Heavy(found.keys[heavy], found.estimate[heavy], found.lo[heavy], found.hi[heavy])
 
     def top(self, k: int) -> Heavy:

@@ -42,7 +42,15 @@ def plan_heavy(share: float, error: float | None = None, memory: int | None = No
         raise ValueError(
             f"with an error of {error:.3%} values of {share:.3%} of the rows may be missing; ask for less than {most:.3%}"
         )
-    slots = _slots(ERROR / (share / USUAL if error is None else error))
+    if error is not None and error < ERROR / MOST_SLOTS:
+        raise ValueError(
+            f"an error of {error:.3g} of the rows takes too many values to follow; ask for at least {ERROR / MOST_SLOTS:.2g}"
+        )
+    if share <= 2 * ERROR / MOST_SLOTS:
+        raise ValueError(
+            f"values of {share:.3g} of the rows are too many to follow; ask for more than {2 * ERROR / MOST_SLOTS:.3g}"
+        )
+    slots = min(_slots(ERROR / (share / USUAL if error is None else error)), MOST_SLOTS)
     if memory is not None:
         given = _slots_in(memory)
         wanted = _slots(ERROR / (most if error is None else error), above=error is None)
@@ -51,11 +59,7 @@ def plan_heavy(share: float, error: float | None = None, memory: int | None = No
                 f"{memory:,} bytes are too few for values of {share:.3%} of the rows"
                 f"{'' if error is None else f' within {error:.3%}'}; {wanted * SLOT_BYTES:,} bytes would do"
             )
-        slots = given if error is None else wanted
-    if slots > MOST_SLOTS:
-        raise ValueError(
-            f"values of {share:.3g} of the rows are too many to follow; ask for at least {ERROR * 2 / MOST_SLOTS:.2g}"
-        )
+        slots = min(given, MOST_SLOTS) if error is None else wanted
     reached = ERROR / slots
     return HeavyPlan(int(slots * LOAD), min(int(slots * LOAD), math.ceil(1 / (share - reached))), reached, slots * SLOT_BYTES)
 

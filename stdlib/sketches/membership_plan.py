@@ -7,6 +7,7 @@ thesis); decrements are rounded up, where the thesis rounds down and exceeds the
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from streamq.dsl.records import dataclass
 from streamq.stdlib.sketches.stable_chain import chain, steps_while
@@ -66,7 +67,8 @@ def fp_bound(cells: int, hashes: int, decrements: int, max_value: int) -> float:
 
 def real_decrements(hashes: int, fp: float, max_value: int) -> float:
     """The decrements for this rate exactly, were there parts of them, with cells without end."""
-    return hashes / (math.pow(1 - math.pow(fp, 1 / hashes), -1 / max_value) - 1)
+    # (1 - fp^(1/K))^(-1/Max) - 1, also where that is less than the digits of 1.
+    return hashes / math.expm1(-math.log1p(-math.pow(fp, 1 / hashes)) / max_value)
 
 
 def whole_decrements(hashes: int, fp: float, max_value: int) -> int:
@@ -85,6 +87,7 @@ def best_hashes(fp: float, max_value: int) -> int:
     )
 
 
+@lru_cache(maxsize=64)
 def stable_plan(cells: int, hashes: int, decrements: int, max_value: int) -> StablePlan:
     """The plan of such a filter, whatever its rate. ValueError where there can be none."""
     if hashes < 1 or cells <= hashes or not 0 <= decrements <= cells:

@@ -101,9 +101,14 @@ class RangeCounts:
         return found + np.where(start < end, float(self.total), 0.0)
 
     def quantiles(self, shares: Floats, method: Method = "CMM") -> NDArray[np.int64]:
-        """The least number with a share of the rows at or below it, ``[n]``. ValueError for shares that are not of 0 to 1."""
+        """The least number with a share of the rows at or below it, ``[n]``.
+
+        ValueError for shares that are not of 0 to 1, and where there are no rows.
+        """
         if not ((shares >= 0) & (shares <= 1)).all():
             raise ValueError("a quantile is of a share of the rows, from 0 to 1")
+        if len(shares) and not self.total > 0:
+            raise ValueError("there are no rows, and no number has a share of them")
         left = np.maximum(shares * self.total, 1.0 if self.counts.dtype.kind == "i" else 0.0)
         node = np.zeros(len(shares), np.uint64)
         for level in range(self.bits - 1, -1, -1):

@@ -27,6 +27,7 @@ def f2_std_err(
     f2: Numbers, totals: Numbers | float, columns: int, depth: int, how: How = "median"
 ) -> Floats:
     """Of F2, at most: the root of 2(F2^2 - F4)/columns with F4 no less than F2^3/N^2, which is so of any frequencies."""
+    f2 = np.maximum(f2, 0.0)
     pairs = np.maximum(np.square(np.asarray(totals, np.float64)), 1.0)
     spread = np.clip(1 - f2 / pairs, 0.0, 1.0)
     return np.asarray(_share(depth, how) * f2 * np.sqrt(2 * spread / columns), np.float64)

@@ -96,6 +96,9 @@ def test_large_counters_keep_their_digits() -> None:
     counts = np.array([[2**33, 2**33 + 2**23]])
     assert f2_cm(counts) == pytest.approx(float((2**33) ** 2 + (2**33 + 2**23) ** 2), rel=1e-12)
     assert f2_cmm(counts, 2**34 + 2**23, clip=False) == pytest.approx(float(2**46), rel=1e-9)
+    # Counters by the width are beyond 64 bits too: (4 * 2^62 - 2^62) / 3.
+    one = np.array([[2**62, 0, 0, 0]])
+    assert point_cmm(one[:, 0], one, 2**62, "mean", clip=False) == pytest.approx(2.0**62, rel=1e-12)
 
 
 def test_noise_needs_other_cells() -> None:

@@ -56,6 +56,12 @@ def test_C16_a_key_at_the_threshold_between_many_that_come_once() -> None:  # no
         assert 0 in found.iceberg().keys
 
 
+def test_C16_a_share_that_is_no_binary_number() -> None:  # noqa: N802
+    """7 of 100 rows, where 0.07 * 100 is 7.000000000000001."""
+    rows = keys_of(np.append(np.zeros(7, np.int64), np.arange(1, 94)))
+    assert 0 in HeavyHitters.empty(0.07, 4096, 5, 1).added(rows).iceberg().keys
+
+
 def test_C16_merged_as_if_seen_together() -> None:  # noqa: N802
     """Halves with other keys in them; the sketch is that of all, and no heavy key is missing."""
     counts = zipf_counts(50_000, 5_000, 1.0, 72)

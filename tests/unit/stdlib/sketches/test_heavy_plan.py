@@ -32,8 +32,18 @@ def test_what_cannot_be_is_refused_with_what_would_do() -> None:
     with pytest.raises(ValueError, match="32,768 bytes would do") as refused:
         plan_heavy(0.01, memory=16 * 1024)
     assert plan_heavy(0.01, memory=32_768).error < 0.005, refused
-    with pytest.raises(ValueError, match=r"ask for at least 6\.7e-06"):
+    with pytest.raises(ValueError, match=r"ask for more than 6\.68e-06"):
         plan_heavy(1e-6)
     assert plan_heavy(6.7e-6, error=3.34e-6).memory == MOST_SLOTS * SLOT_BYTES
+    with pytest.raises(ValueError, match=r"an error of 1e-07 .* ask for at least 3\.3e-06"):
+        plan_heavy(0.01, error=1e-7)
     with pytest.raises(ValueError, match="bytes would do"):
         plan_heavy(0.01, error=0.0001, memory=64 * 1024)
+
+
+def test_no_more_is_followed_than_can_be() -> None:
+    """A memory that would do for more, and a share whose usual error would take more."""
+    assert plan_heavy(0.01, memory=1 << 30).memory == MOST_SLOTS * SLOT_BYTES
+    few = plan_heavy(1e-5)
+    assert (few.memory, few.error) == (MOST_SLOTS * SLOT_BYTES, 3.5 / MOST_SLOTS)
+    assert few.error < 1e-5 / 2

@@ -105,6 +105,14 @@ def test_the_bits_that_would_do_do(fp: float, value: int) -> None:
         plan_stable(least - 1, fp, value)
 
 
+@pytest.mark.parametrize("fp", [1e-17, 1e-30])
+def test_rates_below_the_digits_of_one(fp: float) -> None:
+    """With one hash, fp new elements in all are flagged where K/P of the cells are set: P is 1/fp."""
+    assert real_decrements(1, fp, 1) == pytest.approx(1 / fp, rel=1e-9)
+    plan = plan_stable(10**8, fp)
+    assert plan.fp_bound <= fp * (1 + 2 * plan.hashes**2 / plan.cells)
+
+
 @pytest.mark.parametrize("fp", [0, 1, -1, math.nan])
 def test_rates_are_shares(fp: float) -> None:
     for plan in (plan_stable, plan_rotating):

@@ -110,6 +110,8 @@ def test_what_is_not_in_the_domain_is_refused() -> None:
     for share in (-0.1, 1.1, float("nan")):
         with pytest.raises(ValueError, match="from 0 to 1"):
             found.quantiles(np.array([share]))
+    with pytest.raises(ValueError, match="no rows"):
+        found.quantiles(np.array([0.5]))
     with pytest.raises(ValueError, match="as many bits"):
         found.merged(RangeCounts.empty(9, 16, 3, 1))
     with pytest.raises(ValueError, match="width and seed"):

@@ -153,4 +153,6 @@ def test_standard_errors_of_points_and_joins() -> None:
     assert point_std_err(np.array(1000.0), np.array(10), 9, 1) == pytest.approx(10)
     assert point_std_err(np.array(1000.0), np.array(10), 9, 4, "mean") == pytest.approx(5)
     assert point_std_err(np.array(50.0), np.array(10), 9, 1) == 0
+    # Without clips F2 may come out below 0, and no error is.
+    assert f2_std_err(np.array(-5.0), 10, 9, 1) == 0
     assert join_std_err(np.array(40.0), np.array(10.0), np.array(20.0), 8, 1) == pytest.approx(10)
