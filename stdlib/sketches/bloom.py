@@ -9,7 +9,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from streamq.stdlib.sketches.hashing import Keys
+from streamq.stdlib.sketches.hashing import Keys, unsigned
 from streamq.stdlib.sketches.planes import pack, unpack
 from streamq.stdlib.sketches.probes import Cells, probe_cells
 
@@ -125,6 +125,4 @@ class Bloom:
         return made
 
     def _header(self) -> bytes:
-        return _HEADER.pack(
-            _KIND, _VERSION, self.hashes, len(self.values), self.seed & 0xFFFFFFFFFFFFFFFF
-        )
+        return _HEADER.pack(_KIND, _VERSION, self.hashes, len(self.values), unsigned(self.seed))

@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streamq.stdlib.sketches.hashing import Keys, mix64
+from streamq.stdlib.sketches.hashing import Keys, mix64, unsigned
 from streamq.stdlib.sketches.membership_measures import last_seen
 
-_BITS = 0xFFFFFFFFFFFFFFFF
 _TO_UNIT = 2.0**-53
 
 
@@ -91,7 +90,7 @@ def fp_buffering(keys: Keys, capacity: int, q: float, seed: int) -> NDArray[np.b
     """``lru``, with a share ``q`` of what is not in the buffer taken for duplicates, ``[n]``: a filter's false positives."""
     if not 0 <= q <= 1:
         raise ValueError(f"a share is from 0 to 1: {q}")
-    seen = mix64(np.array([seed & _BITS], np.uint64))
+    seen = mix64(np.array([unsigned(seed)], np.uint64))
     drawn = (mix64(np.arange(len(keys), dtype=np.uint64) ^ seen) >> np.uint64(11)).astype(
         np.float64
     ) * _TO_UNIT

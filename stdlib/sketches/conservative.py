@@ -16,12 +16,12 @@ from streamq.stdlib.sketches.counters import (
     check_alike,
     checked,
     empty_counts,
+    fitting,
     raised,
     row_seeds,
     total_of,
-    unsigned,
 )
-from streamq.stdlib.sketches.hashing import Keys, buckets
+from streamq.stdlib.sketches.hashing import Keys, buckets, unsigned
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,15 @@ class MinimalIncrease:
             raise ValueError(
                 "minimal increase takes nothing back: a sketch by Count-Min has negative weights"
             )
+        total = fitting(self.total + total_of(keys, weights))
         counts = increased(raised(self.counts, weights), self._cells(keys), weights)
-        return MinimalIncrease(counts, self.total + total_of(keys, weights), self.seed)
+        return MinimalIncrease(counts, total, self.seed)
 
     def merged(self, other: MinimalIncrease) -> MinimalIncrease:
         """A bound on both inputs together, with what was gained over Count-Min only inside of each. ValueError as there."""
         check_alike(self.counts, self.seed, other.counts, other.seed)
-        return MinimalIncrease(self.counts + other.counts, self.total + other.total, self.seed)
+        total = fitting(self.total + other.total)
+        return MinimalIncrease(self.counts + other.counts, total, self.seed)
 
     def points(self, keys: Keys) -> Floats:
         """Frequencies, ``[n]``, none below the truth."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamq.stdlib.sketches.hashing import Keys, row_seed
+from streamq.stdlib.sketches.hashing import Keys, row_seed, unsigned
 
 Numbers = NDArray[Any]
 """int64 or float64."""
@@ -20,25 +20,26 @@ Cells = NDArray[np.int64]
 AT_ONCE = 16_384
 """Keys that are hashed at once: what is between key and cell stays in the cache."""
 
-WIDEST = 2**32
+WIDEST = 2**32 - 1
+
+MOST = 2**63 - 1
+"""What a counter holds at most."""
+
+FLOATS = "give weights as floats, of which sums go on"
 
 _EXACT = 2.0**53
-_HEAD = struct.Struct("<4ssxxxIIQ")
-"""Kind of sketch, kind of counters, depth, width, seed; then the total and the counters, of 8 bytes each."""
+_VERSION = 1
+_HEAD = struct.Struct("<4ssBxxIIQ")
+"""Kind of sketch, kind of counters, version, depth, width, seed; then the total and the counters, of 8 bytes each."""
 
 
 def empty_counts(width: int, depth: int) -> NDArray[np.int64]:
     """Zeros, ``[d, w]``. ValueError for fewer than 2 columns, and for no row."""
     if not (2 <= width <= WIDEST and depth >= 1):
         raise ValueError(
-            f"a sketch has 2 to 2^32 columns and a row at least, not {depth} rows of {width}"
+            f"a sketch has 2 to 2^32 - 1 columns and a row at least, not {depth} rows of {width}"
         )
     return np.zeros((depth, width), np.int64)
-
-
-def unsigned(seed: int) -> int:
-    """The 64 bits of a seed that hashes see."""
-    return seed & 0xFFFFFFFFFFFFFFFF
 
 
 @lru_cache(maxsize=256)
@@ -67,6 +68,8 @@ def checked(keys: Keys, weights: Numbers | None) -> Numbers | None:
     if weights.dtype.kind not in "iuf":
         raise ValueError(f"weights are numbers, not {weights.dtype}")
     if weights.dtype.kind in "iu":
+        if weights.dtype.kind == "u" and len(weights) and weights.max() > MOST:
+            raise ValueError(f"a whole weight is 2^63 - 1 at most, not {weights.max()}: {FLOATS}")
         return weights.astype(np.int64, copy=False)
     if not np.isfinite(weights).all():
         raise ValueError("a weight is a finite number")
@@ -81,11 +84,21 @@ def raised(counts: Numbers, weights: Numbers | None) -> Numbers:
 
 
 def total_of(keys: Keys, weights: Numbers | None) -> int | float:
-    """The sum of the weights: a whole number where they are."""
+    """The sum of the weights: a whole number where they are. ValueError where it may not go into a counter."""
     if weights is None:
         return len(keys)
+    # Without signs: a cell may have the weights of one sign only.
+    if weights.dtype.kind == "i" and np.abs(weights.astype(np.float64)).sum() >= 2.0**63:
+        raise ValueError(f"whole weights sum up to less than 2^63: {FLOATS}")
     found: int | float = weights.sum().item()
     return found
+
+
+def fitting(total: int | float) -> int | float:
+    """A sum of weights. ValueError where it is whole and counters may not hold it."""
+    if isinstance(total, int) and abs(total) > MOST:
+        raise ValueError(f"whole weights sum up to less than 2^63, not to {total}: {FLOATS}")
+    return total
 
 
 def parts(length: int) -> Iterator[slice]:
@@ -122,7 +135,7 @@ def check_alike(counts: Numbers, seed: int, other_counts: Numbers, other_seed: i
 def packed(kind: bytes, counts: Numbers, total: float, seed: int) -> bytes:
     """A sketch as bytes."""
     of = "q" if counts.dtype.kind == "i" else "d"
-    head = _HEAD.pack(kind, of.encode(), *counts.shape, seed)
+    head = _HEAD.pack(kind, of.encode(), _VERSION, *counts.shape, seed)
     return head + struct.pack(f"<{of}", total) + counts.astype(f"<{counts.dtype.kind}8").tobytes()
 
 
@@ -130,10 +143,12 @@ def unpacked(kind: bytes, data: bytes) -> tuple[Numbers, int | float, int]:
     """``(counts, total, seed)`` of what ``packed`` gave. ValueError for anything else."""
     if len(data) < _HEAD.size + 8:
         raise ValueError(f"{len(data)} bytes are no sketch")
-    found, of, depth, width, seed = _HEAD.unpack_from(data)
+    found, of, version, depth, width, seed = _HEAD.unpack_from(data)
     if found != kind or of not in (b"q", b"d"):
         raise ValueError(f"not a sketch of kind {kind.decode()}: it begins with {data[:5]!r}")
-    if len(data) != _HEAD.size + 8 + 8 * depth * width:
+    if version != _VERSION:
+        raise ValueError(f"bytes of version {_VERSION} are read, not of {version}")
+    if depth < 1 or width < 2 or len(data) != _HEAD.size + 8 + 8 * depth * width:
         raise ValueError(f"{depth} rows of {width} counters are not in {len(data)} bytes")
     (total,) = struct.unpack_from(f"<{of.decode()}", data, _HEAD.size)
     counts = np.frombuffer(data, "<i8" if of == b"q" else "<f8", offset=_HEAD.size + 8)

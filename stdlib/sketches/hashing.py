@@ -18,6 +18,11 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _TOP = np.uint64(32)
 
 
+def unsigned(number: int) -> int:
+    """The low 64 bits of a number: of a seed, what hashes see."""
+    return number & 0xFFFFFFFFFFFFFFFF
+
+
 def keys_of(numbers: NDArray[np.integer]) -> Keys:
     """Whole numbers as keys, ``[n]``: two's complement where they are negative."""
     if numbers.dtype.kind == "i":
@@ -39,7 +44,7 @@ def mix64(keys: Keys) -> Keys:
 
 def row_seed(seed: int, row: int) -> np.uint64:
     """The seed by which one row of a sketch sees keys."""
-    both = np.array([seed & 0xFFFFFFFFFFFFFFFF, row], np.uint64)
+    both = np.array([unsigned(seed), row], np.uint64)
     return np.uint64(mix64(mix64(both[:1]) ^ both[1:])[0])
 
 

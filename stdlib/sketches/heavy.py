@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from streamq.dsl.records import dataclass
-from streamq.stdlib.sketches.count_min import CountMin
+from streamq.stdlib.sketches.counter_sketch import CounterSketch, empty_count_min
 from streamq.stdlib.sketches.counters import Floats, Numbers, checked
 from streamq.stdlib.sketches.estimators import point_cm, point_cmm
 from streamq.stdlib.sketches.hashing import Keys
@@ -42,7 +42,7 @@ class HeavyHitters:
     ``keys``, in order, and their ``counts``, ``[n]``: the candidates; ``taken``: what may be missing of each count.
     """
 
-    sketch: CountMin
+    sketch: CounterSketch
     share: float
     keys: Keys
     counts: Numbers
@@ -53,7 +53,7 @@ class HeavyHitters:
         """Of nothing. ValueError for a share that is not of 0 to 1, without 0."""
         if not 0 < share <= 1:
             raise ValueError(f"a share of the rows is more than 0 and at most 1: {share}")
-        sketch = CountMin.empty(width, depth, seed)
+        sketch = empty_count_min(width, depth, seed)
         return HeavyHitters(sketch, share, np.empty(0, np.uint64), np.empty(0, np.int64), 0)
 
     @property
@@ -112,7 +112,9 @@ class HeavyHitters:
         order = np.argsort(-hi, kind="stable")
         return Heavy(self.keys[order], estimate[order], lo[order], hi[order])
 
-    def _with(self, sketch: CountMin, keys: Keys, counts: Numbers, taken: float) -> HeavyHitters:
+    def _with(
+        self, sketch: CounterSketch, keys: Keys, counts: Numbers, taken: float
+    ) -> HeavyHitters:
         both, sums = _summed(
             np.concatenate([self.keys, keys]), np.concatenate([self.counts, counts])
         )

@@ -10,17 +10,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streamq.stdlib.sketches.hashing import Keys, mix64
+from streamq.stdlib.sketches.hashing import Keys, mix64, unsigned
 
 Cells = NDArray[np.int64]
 
 _STEP = np.uint64(0xABCDEF12345)
-_BITS = 0xFFFFFFFFFFFFFFFF
 
 
 def probe_cells(keys: Keys, hashes: int, cells: int, seed: int) -> Cells:
     """The cells of each key, ``[hashes, n]`` of ``0 .. cells - 1``; some of a key's may be the same."""
-    first = mix64(keys ^ np.uint64(seed & _BITS))
+    first = mix64(keys ^ np.uint64(unsigned(seed)))
     step = mix64(first ^ _STEP) | np.uint64(1)
     found = np.empty((hashes, len(keys)), np.uint64)
     for row in found:
@@ -31,6 +30,6 @@ def probe_cells(keys: Keys, hashes: int, cells: int, seed: int) -> Cells:
 
 def run_starts(first: int, n: int, cells: int, seed: int) -> Cells:
     """The first cell that each of ``n`` elements lowers, ``[n]``, from the element of number ``first`` on."""
-    other = mix64(np.array([(seed + 1) & _BITS], np.uint64))
+    other = mix64(np.array([unsigned(seed + 1)], np.uint64))
     numbers = np.arange(first, first + n, dtype=np.uint64)
     return (mix64(numbers ^ other) % np.uint64(cells)).view(np.int64)

@@ -22,14 +22,14 @@ from streamq.stdlib.sketches.counters import (
     check_alike,
     checked,
     empty_counts,
+    fitting,
     parts,
     raised,
     row_seeds,
     total_of,
-    unsigned,
 )
 from streamq.stdlib.sketches.estimators import point_cm, point_cmm
-from streamq.stdlib.sketches.hashing import Keys, buckets
+from streamq.stdlib.sketches.hashing import Keys, buckets, unsigned
 
 MOST_BITS = 63
 
@@ -60,6 +60,7 @@ class RangeCounts:
         """With numbers, ``[n]``, and their weights, ``[n]``, or 1. ValueError for numbers that are not in the domain."""
         keys = self._keys(numbers)
         weights = checked(keys, weights)
+        total = fitting(self.total + total_of(keys, weights))
         counts = raised(self.counts, weights)
         width = counts.shape[-1]
         for part in parts(len(keys)):
@@ -68,17 +69,19 @@ class RangeCounts:
                 cells = self._cells(level, keys[part] >> np.uint64(level))
                 for row, column in enumerate(cells):
                     counts[level, row] += cell_sums(column, width, of)
-        return RangeCounts(counts, self.total + total_of(keys, weights), self.seed)
+        return RangeCounts(counts, total, self.seed)
 
     def merged(self, other: RangeCounts) -> RangeCounts:
         """Of both inputs together. ValueError for other bits, width, depth or seed."""
         self._check_alike(other)
-        return RangeCounts(self.counts + other.counts, self.total + other.total, self.seed)
+        total = fitting(self.total + other.total)
+        return RangeCounts(self.counts + other.counts, total, self.seed)
 
     def minus(self, other: RangeCounts) -> RangeCounts:
         """Without what ``other`` saw. ValueError as in ``merged``."""
         self._check_alike(other)
-        return RangeCounts(self.counts - other.counts, self.total - other.total, self.seed)
+        total = fitting(self.total - other.total)
+        return RangeCounts(self.counts - other.counts, total, self.seed)
 
     def within(
         self, first: NDArray[np.int64], last: NDArray[np.int64], method: Method = "CMM"

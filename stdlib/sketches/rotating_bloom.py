@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamq.stdlib.sketches.bloom import AT_ONCE, Bloom, Flags
-from streamq.stdlib.sketches.hashing import Keys
+from streamq.stdlib.sketches.hashing import Keys, unsigned
 from streamq.stdlib.sketches.membership_plan import RotatingPlan
 from streamq.stdlib.sketches.planes import pack, unpack
 from streamq.stdlib.sketches.probes import Cells
@@ -174,7 +174,7 @@ def _header(plan: RotatingPlan, seed: int, overfull: int, newest: int | None) ->
         plan.generations,
         plan.bits_each,
         plan.capacity,
-        seed & 0xFFFFFFFFFFFFFFFF,
+        unsigned(seed),
         overfull,
         newest or 0,
     )

@@ -16,7 +16,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from streamq.stdlib.sketches.hashing import Keys
+from streamq.stdlib.sketches.hashing import Keys, unsigned
 from streamq.stdlib.sketches.membership_measures import first_occurrences
 from streamq.stdlib.sketches.membership_plan import StablePlan
 from streamq.stdlib.sketches.planes import pack, unpack
@@ -97,6 +97,6 @@ def _header(plan: StablePlan, seed: int, seen: int) -> bytes:
         plan.hashes,
         plan.cells,
         plan.decrements,
-        seed & 0xFFFFFFFFFFFFFFFF,
+        unsigned(seed),
         seen,
     )

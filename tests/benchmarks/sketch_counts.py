@@ -21,8 +21,7 @@ from collections.abc import Callable
 import numpy as np
 
 from streamq.stdlib.sketches.conservative import MinimalIncrease
-from streamq.stdlib.sketches.count_min import CountMin
-from streamq.stdlib.sketches.fast_agms import FastAgms
+from streamq.stdlib.sketches.counter_sketch import CounterSketch, empty_count_min, empty_fast_agms
 from streamq.stdlib.sketches.hashing import Keys, mix64
 from streamq.stdlib.sketches.heavy import HeavyHitters
 
@@ -41,7 +40,7 @@ def exact(batches: list[Keys]) -> None:
 
 
 def into(
-    empty: CountMin | FastAgms | MinimalIncrease | HeavyHitters,
+    empty: CounterSketch | MinimalIncrease | HeavyHitters,
 ) -> Callable[[list[Keys]], None]:
     def run(batches: list[Keys]) -> None:
         sketch = empty
@@ -53,8 +52,8 @@ def into(
 
 RUNS: dict[str, Callable[[list[Keys]], None]] = {
     EXACT: exact,
-    "Count-Min": into(CountMin.empty(WIDTH, DEPTH, SEED)),
-    "Fast-AGMS": into(FastAgms.empty(WIDTH, DEPTH, SEED)),
+    "Count-Min": into(empty_count_min(WIDTH, DEPTH, SEED)),
+    "Fast-AGMS": into(empty_fast_agms(WIDTH, DEPTH, SEED)),
     "heavy keys, 0.1 %": into(HeavyHitters.empty(0.001, WIDTH, DEPTH, SEED)),
     "minimal increase": into(MinimalIncrease.empty(WIDTH, DEPTH, SEED)),
 }

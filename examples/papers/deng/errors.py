@@ -13,7 +13,7 @@ from examples.papers.parts import Options, counted, row
 from streamq.dsl.records import dataclass
 from streamq.stdlib.sketches.choose import f2_chosen, points_chosen
 from streamq.stdlib.sketches.conservative import MinimalIncrease
-from streamq.stdlib.sketches.count_min import CountMin
+from streamq.stdlib.sketches.counter_sketch import empty_count_min, empty_fast_agms
 from streamq.stdlib.sketches.counters import Floats
 from streamq.stdlib.sketches.estimators import (
     f2_agms,
@@ -23,7 +23,6 @@ from streamq.stdlib.sketches.estimators import (
     point_cm,
     point_cmm,
 )
-from streamq.stdlib.sketches.fast_agms import FastAgms
 from streamq.stdlib.sketches.hashing import Keys
 from streamq.stdlib.sketches.lookalike import zipf_counts
 
@@ -77,8 +76,8 @@ def point_errors(
     """``[POINTS]``: mean absolute errors of frequencies, ``[n]``."""
     found = []
     for seed in range(seeds):
-        plain = CountMin.empty(width, depth, seed).added(of.keys, of.counts)
-        signed = FastAgms.empty(width, depth, seed).added(of.keys, of.counts)
+        plain = empty_count_min(width, depth, seed).added(of.keys, of.counts)
+        signed = empty_fast_agms(width, depth, seed).added(of.keys, of.counts)
         columns, total = plain.columns(query), of.total
         estimates = (
             point_cm(columns),
@@ -96,8 +95,8 @@ def f2_errors(of: Rows, width: int, depth: int, seeds: int) -> Floats:
     """``[SELF_JOINS]``: mean errors of F2, by F2."""
     shape = (SKETCHES, depth, width)
     plain, signed = (
-        made.empty(width, SKETCHES * depth, 1).added(of.keys, of.counts).counts.reshape(shape)
-        for made in (CountMin, FastAgms)
+        made(width, SKETCHES * depth, 1).added(of.keys, of.counts).counts.reshape(shape)
+        for made in (empty_count_min, empty_fast_agms)
     )
     least = np.stack(
         [MinimalIncrease.empty(width, depth, seed).added(of.order).counts for seed in range(seeds)]

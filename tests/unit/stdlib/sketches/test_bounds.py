@@ -16,8 +16,7 @@ from streamq.stdlib.sketches.bounds import (
     smallest,
 )
 from streamq.stdlib.sketches.confidence import fails, middle_deviations, row_chance
-from streamq.stdlib.sketches.count_min import CountMin
-from streamq.stdlib.sketches.fast_agms import FastAgms
+from streamq.stdlib.sketches.counter_sketch import empty_count_min, empty_fast_agms
 from tests.unit.stdlib.sketches.zipf import zipf_counts
 
 SKETCHES = 1000
@@ -46,7 +45,7 @@ def test_C25_points(z: float, width: int, depth: int) -> None:  # noqa: N802
     # The most frequent, one in the middle, and one that is not there.
     query, truth = np.array([0, 30, 5_000], np.uint64), np.array([[f[0]], [f[30]], [0]])
     shape = (SKETCHES, depth, width)
-    sketch = CountMin.empty(width, depth * SKETCHES, 5).added(keys, f)
+    sketch = empty_count_min(width, depth * SKETCHES, 5).added(keys, f)
     counts, columns = (
         sketch.counts.reshape(shape),
         sketch.columns(query).reshape(3, SKETCHES, depth),
@@ -54,7 +53,7 @@ def test_C25_points(z: float, width: int, depth: int) -> None:  # noqa: N802
     # Of normal noise 2 * 1.96 deviations of the median of 3 rows or more, 0.67 of one row's, would be 2.6; of one
     # key among 3 the noise lacks its own part. A bound for 99 % is of 4 in place of 2.6, and order statistics need a fifth more.
     deviation = math.sqrt(float((f**2.0).sum()) / width)
-    signed = FastAgms.empty(width, depth * SKETCHES, 5).added(keys, f)
+    signed = empty_fast_agms(width, depth * SKETCHES, 5).added(keys, f)
     signs = signed.signs(query).reshape(3, SKETCHES, depth)
     agms = signed.columns(query).reshape(3, SKETCHES, depth)
     signed_counts = signed.counts.reshape(shape)
@@ -76,7 +75,7 @@ def test_C25_points_where_rows_were_taken_back() -> None:  # noqa: N802
     f[0] = -5_000
     keys = np.arange(2_000, dtype=np.uint64)
     sketch, signed = (
-        kind.empty(64, 5 * SKETCHES, 5).added(keys, f) for kind in (CountMin, FastAgms)
+        kind(64, 5 * SKETCHES, 5).added(keys, f) for kind in (empty_count_min, empty_fast_agms)
     )
     query, shape, truth = keys[:2], (2, SKETCHES, 5), f[:2, None]
     counts = sketch.counts.reshape(SKETCHES, 5, 64)

@@ -13,7 +13,7 @@ from streamq.stdlib.sketches.choose import (
     points_chosen,
     points_take_cm,
 )
-from streamq.stdlib.sketches.count_min import CountMin
+from streamq.stdlib.sketches.counter_sketch import CounterSketch, empty_count_min
 from streamq.stdlib.sketches.counters import Numbers
 from streamq.stdlib.sketches.estimators import f2_cm, f2_cmm, point_cm, point_cmm
 from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
@@ -24,10 +24,10 @@ MUCH = 1.5
 """A choice by a standard error of F2 that is an upper one takes CM a little early; it comes to this much at most."""
 
 
-def sketches(z: float, width: int) -> tuple[Numbers, CountMin, Numbers]:
+def sketches(z: float, width: int) -> tuple[Numbers, CounterSketch, Numbers]:
     """Frequencies, and sketches of them of other hashes: as one, and ``[sketches, d, w]``."""
     f = zipf_counts(N, 2_000, z, 41)
-    sketch = CountMin.empty(width, DEPTH * SKETCHES, 4).added(np.arange(2_000, dtype=np.uint64), f)
+    sketch = empty_count_min(width, DEPTH * SKETCHES, 4).added(np.arange(2_000, dtype=np.uint64), f)
     return f, sketch, sketch.counts.reshape(SKETCHES, DEPTH, width)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streamq.stdlib.sketches.conservative import MinimalIncrease, increased
-from streamq.stdlib.sketches.count_min import CountMin
+from streamq.stdlib.sketches.counter_sketch import empty_count_min
 from streamq.stdlib.sketches.estimators import point_cm
 from tests.unit.stdlib.sketches.zipf import zipf_counts
 
@@ -31,7 +31,7 @@ def test_C13_between_the_truth_and_count_min(z: float) -> None:  # noqa: N802
     least = MinimalIncrease.empty(64, 4, 3)
     for batch in np.split(rows, 4):
         least = least.added(batch)
-    plain = point_cm(CountMin.empty(64, 4, 3).added(rows).columns(keys))
+    plain = point_cm(empty_count_min(64, 4, 3).added(rows).columns(keys))
     assert (f <= least.points(keys)).all()
     assert (least.points(keys) <= plain).all()
     assert least.points(keys).sum() < plain.sum()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streamq.stdlib.sketches.count_min import CountMin
+from streamq.stdlib.sketches.counter_sketch import CounterSketch, empty_count_min, empty_fast_agms
 from streamq.stdlib.sketches.estimators import (
     f2_agms,
     f2_cm,
@@ -19,7 +19,6 @@ from streamq.stdlib.sketches.estimators import (
     point_cm,
     point_cmm,
 )
-from streamq.stdlib.sketches.fast_agms import FastAgms
 from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
 
 ROWS = np.array([[5, 1, 2, 2], [3, 3, 3, 1], [0, 6, 2, 2]])
@@ -123,14 +122,14 @@ LEMMA_JOIN = SQUARES * self_join(G) + float(F @ G) ** 2 - 2 * float((F**2.0 * G*
 
 
 @pytest.fixture(scope="module")
-def count_min() -> CountMin:
+def count_min() -> CounterSketch:
     """As many rows as draws of hashes: each is one of a sketch of its own."""
-    return CountMin.empty(WIDTH, DRAWS, 1).added(KEYS, F)
+    return empty_count_min(WIDTH, DRAWS, 1).added(KEYS, F)
 
 
 @pytest.fixture(scope="module")
-def agms() -> FastAgms:
-    return FastAgms.empty(WIDTH, DRAWS, 1).added(KEYS, F)
+def agms() -> CounterSketch:
+    return empty_fast_agms(WIDTH, DRAWS, 1).added(KEYS, F)
 
 
 def check(found: np.ndarray, truth: float, variance: float) -> None:
@@ -139,7 +138,7 @@ def check(found: np.ndarray, truth: float, variance: float) -> None:
     assert 0.95 < found.var() / variance < 1.05
 
 
-def test_G10_points(count_min: CountMin, agms: FastAgms) -> None:  # noqa: N802
+def test_G10_points(count_min: CounterSketch, agms: CounterSketch) -> None:  # noqa: N802
     query = KEYS[KEY : KEY + 1]
     rows = point_cmm(
         count_min.columns(query)[0][:, None], count_min.counts[:, None], 20_000, "mean", clip=False
@@ -152,16 +151,16 @@ def test_G10_points(count_min: CountMin, agms: FastAgms) -> None:  # noqa: N802
     assert np.median(signed) == pytest.approx(F[KEY], rel=0.05)
 
 
-def test_G10_self_joins(count_min: CountMin, agms: FastAgms) -> None:  # noqa: N802
+def test_G10_self_joins(count_min: CounterSketch, agms: CounterSketch) -> None:  # noqa: N802
     rows = f2_cmm_rows(count_min.counts, 20_000)
     check(rows, SQUARES, LEMMA_F2 / (WIDTH - 1))
     check(f2_agms(agms.counts[:, None]), SQUARES, LEMMA_F2 / WIDTH)
     assert np.median(rows) < SQUARES
 
 
-def test_G10_joins(count_min: CountMin, agms: FastAgms) -> None:  # noqa: N802
-    other = CountMin.empty(WIDTH, DRAWS, 1).added(KEYS, G)
+def test_G10_joins(count_min: CounterSketch, agms: CounterSketch) -> None:  # noqa: N802
+    other = empty_count_min(WIDTH, DRAWS, 1).added(KEYS, G)
     rows = join_cmm(count_min.counts[:, None], other.counts[:, None], 20_000, 20_000)
     check(rows, float(F @ G), LEMMA_JOIN / (WIDTH - 1))
-    signed = FastAgms.empty(WIDTH, DRAWS, 1).added(KEYS, G)
+    signed = empty_fast_agms(WIDTH, DRAWS, 1).added(KEYS, G)
     check(join_agms(agms.counts[:, None], signed.counts[:, None]), float(F @ G), LEMMA_JOIN / WIDTH)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streamq.stdlib.sketches.count_min import CountMin
+from streamq.stdlib.sketches.counter_sketch import empty_count_min, empty_fast_agms
 from streamq.stdlib.sketches.estimators import f2_agms, join_agms, point_agms
-from streamq.stdlib.sketches.fast_agms import FastAgms
 from streamq.stdlib.sketches.hashing import Keys, row_seed, signs
 from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
 
@@ -24,7 +23,7 @@ def ams(keys: Keys, f: np.ndarray, width: int, depth: int, seed: int) -> float:
 def test_C14_as_far_off_as_ams(z: float) -> None:  # noqa: N802
     f = zipf_counts(20_000, 2_000, z, 61)
     runs = 100
-    found = f2_agms(FastAgms.empty(32, 5 * runs, 1).added(KEYS, f).counts.reshape(runs, 5, 32))
+    found = f2_agms(empty_fast_agms(32, 5 * runs, 1).added(KEYS, f).counts.reshape(runs, 5, 32))
     oracle = np.array([ams(KEYS, f, 32, 5, seed) for seed in range(runs)])
     errors = [float(np.abs(of - self_join(f)).mean()) / self_join(f) for of in (found, oracle)]
     # A mean of 100 absolute errors has a deviation of 0.076 of itself where they are normal, and no
@@ -36,7 +35,7 @@ def test_C14_as_far_off_as_ams(z: float) -> None:  # noqa: N802
 
 def test_C14_points_and_joins() -> None:  # noqa: N802
     f, g = zipf_counts(20_000, 2_000, 1.0, 62), zipf_counts(20_000, 2_000, 0.8, 63)
-    a, b = (FastAgms.empty(1024, 5, 2).added(KEYS, of) for of in (f, g))
+    a, b = (empty_fast_agms(1024, 5, 2).added(KEYS, of) for of in (f, g))
     found = point_agms(a.columns(KEYS), a.signs(KEYS))
     # The median of 5 rows is beyond 3 of their deviations once in 1000 keys or so by Chebyshev's 1/9 in most of 5 rows: 0.012.
     off = np.abs(found - f) > 3 * np.sqrt(self_join(f) / 1024)
@@ -47,7 +46,7 @@ def test_C14_points_and_joins() -> None:  # noqa: N802
 
 def test_cells_are_those_of_count_min() -> None:
     """A key alone: where Count-Min has 1 there is its sign, and these are even."""
-    signed, plain = FastAgms.empty(50, 9, 6), CountMin.empty(50, 9, 6)
+    signed, plain = empty_fast_agms(50, 9, 6), empty_count_min(50, 9, 6)
     for key in KEYS[:20]:
         one = np.array([key])
         assert np.array_equal(np.abs(signed.added(one).counts), plain.added(one).counts)

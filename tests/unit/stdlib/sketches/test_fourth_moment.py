@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streamq.stdlib.sketches.count_min import CountMin
+from streamq.stdlib.sketches.counter_sketch import empty_count_min
 from streamq.stdlib.sketches.estimators import f2_cmm_rows
 from streamq.stdlib.sketches.fourth_moment import f2_fourth_moment, f2_off
 from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
@@ -19,7 +19,7 @@ KEYS = np.arange(2_000, dtype=np.uint64)
 def test_as_derived(z: float, width: int) -> None:
     f = zipf_counts(20_000, 2_000, z, 3)
     truth = self_join(f)
-    rows = f2_cmm_rows(CountMin.empty(width, DRAWS, 1).added(KEYS, f).counts, 20_000)
+    rows = f2_cmm_rows(empty_count_min(width, DRAWS, 1).added(KEYS, f).counts, 20_000)
     for depth in (1, 5):
         off = (rows.reshape(-1, depth).mean(axis=1) - truth) ** 4
         bound = float(f2_fourth_moment(np.array(f.max() ** 2 / truth), width, depth)) * truth**4

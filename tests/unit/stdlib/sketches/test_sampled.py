@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from streamq.stdlib.sketches.bounds import point_cmm_interval
-from streamq.stdlib.sketches.count_min import CountMin
+from streamq.stdlib.sketches.counter_sketch import empty_count_min
 from streamq.stdlib.sketches.sampled import (
     Sampling,
     f2_of_weighted,
@@ -66,7 +66,7 @@ def test_weights_of_several_chances() -> None:
 
 def test_cubes_have_no_bias() -> None:
     f = zipf_counts(N, 2_000, 1.0, 94)
-    rows = f3_rows(CountMin.empty(64, 4_000, 2).added(KEYS, f).counts, N)
+    rows = f3_rows(empty_count_min(64, 4_000, 2).added(KEYS, f).counts, N)
     assert abs(rows.mean() - (f**3.0).sum()) < 4 * rows.std() / math.sqrt(4_000)
     with pytest.raises(ValueError, match="3 columns"):
         f3_rows(np.array([[1, 2]]), 3)
@@ -82,7 +82,7 @@ def test_C25_intervals_hold_the_truth(z: float, p: float) -> None:  # noqa: N802
     right = points = 0
     widths = []
     for run, rows in enumerate(kept(f, p, runs, 96)):
-        sketch = CountMin.empty(width, depth, run).added(KEYS, rows / p)
+        sketch = empty_count_min(width, depth, run).added(KEYS, rows / p)
         sampling = sampling_of(int(rows.sum()), p)
         found = f2_weighted_interval(sketch.counts, sampling, confidence)
         assert found.lo <= found.estimate <= found.hi
@@ -115,7 +115,7 @@ def test_what_is_known_of_weights_adds_up() -> None:
 
 def test_rows_that_were_all_kept_are_as_without_sampling() -> None:
     f = zipf_counts(N, 2_000, 1.0, 97)
-    sketch = CountMin.empty(256, 5, 1).added(KEYS, f)
+    sketch = empty_count_min(256, 5, 1).added(KEYS, f)
     point = point_cmm_interval(sketch.columns(KEYS[:5]), sketch.counts, N, 0.95)
     again = point_of_weighted(point, 0.0, 0.95)
     assert again.lo == pytest.approx(point.lo)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from streamq.stdlib.sketches.bounds import Interval
-from streamq.stdlib.sketches.count_min import CountMin
+from streamq.stdlib.sketches.counter_sketch import CounterSketch, empty_count_min, empty_fast_agms
 from streamq.stdlib.sketches.counters import Numbers
-from streamq.stdlib.sketches.fast_agms import FastAgms
 from streamq.stdlib.sketches.fourth_moment import f2_off
 from streamq.stdlib.sketches.size_bounds import (
     f2_agms_interval,
@@ -36,11 +36,11 @@ def check(interval: Interval, truth: float, confidence: float, widest: float) ->
     assert np.median(interval.hi - interval.lo) <= widest * truth
 
 
-def counters(kind: type[CountMin] | type[FastAgms], width: int, depth: int, f: Numbers) -> Numbers:
+def counters(
+    kind: Callable[[int, int, int], CounterSketch], width: int, depth: int, f: Numbers
+) -> Numbers:
     """``[sketches, d, w]``."""
-    return (
-        kind.empty(width, depth * SKETCHES, 8).added(KEYS, f).counts.reshape(SKETCHES, depth, width)
-    )
+    return kind(width, depth * SKETCHES, 8).added(KEYS, f).counts.reshape(SKETCHES, depth, width)
 
 
 def chebyshev(width: float, depth: int, confidence: float) -> float:
@@ -54,7 +54,10 @@ def chebyshev(width: float, depth: int, confidence: float) -> float:
 def test_C25_self_joins(z: float, width: int, depth: int) -> None:  # noqa: N802
     f = zipf_counts(N, 2_000, z, 31)
     truth = self_join(f)
-    counts, signed = counters(CountMin, width, depth, f), counters(FastAgms, width, depth, f)
+    counts, signed = (
+        counters(empty_count_min, width, depth, f),
+        counters(empty_fast_agms, width, depth, f),
+    )
     for confidence in (0.9, 0.99):
         # The median estimate may widen it by a row's deviation.
         widest = chebyshev(width, depth, confidence) + math.sqrt(2 / width)
@@ -72,7 +75,7 @@ def test_C25_even_keys_are_bounded_by_the_fourth_moment() -> None:  # noqa: N802
     So no key has more than 166 rows, and none a square of more than 0.15 of the least F2 that might be.
     """
     f = zipf_counts(N, 2_000, 0.0, 32)
-    found = f2_interval(counters(CountMin, 256, 5, f), N, 0.95)
+    found = f2_interval(counters(empty_count_min, 256, 5, f), N, 0.95)
     off = float(f2_off(np.array(0.15), 256, 5, 0.9 * 0.05))
     widest = 1 / (1 - off) - 1 / (1 + off)
     assert np.median(found.hi - found.lo) <= widest * self_join(f)
@@ -83,7 +86,7 @@ def test_C25_even_keys_are_bounded_by_the_fourth_moment() -> None:  # noqa: N802
 def test_C25_skewed_keys_are_bounded_by_count_min(z: float) -> None:  # noqa: N802
     """By variance the width would be 0.37 and more; too much by Markov are 2.6 (N^2/F2 - 1)/w of 5 rows, for a tenth of 5 %."""
     f = zipf_counts(N, 2_000, z, 32)
-    found = f2_interval(counters(CountMin, 256, 5, f), N, 0.95)
+    found = f2_interval(counters(empty_count_min, 256, 5, f), N, 0.95)
     share = (N**2 / self_join(f) - 1) / 256
     assert np.median(found.hi - found.lo) <= 1.3 * 2.9 * share * self_join(f)
     assert 1.3 * 2.9 * share < 0.3
@@ -94,9 +97,9 @@ def test_C25_joins(z: float) -> None:  # noqa: N802
     f, g = zipf_counts(N, 2_000, z, 33), np.roll(zipf_counts(N, 2_000, z, 34), 1)
     truth = float(f @ g)
     width, depth = 256, 5
-    a, b = (counters(CountMin, width, depth, of) for of in (f, g))
+    a, b = (counters(empty_count_min, width, depth, of) for of in (f, g))
     geometric = math.sqrt(self_join(f) * self_join(g)) / truth
-    c, d = (counters(FastAgms, width, depth, of) for of in (f, g))
+    c, d = (counters(empty_fast_agms, width, depth, of) for of in (f, g))
     for confidence in (0.9, 0.99):
         # Both F2 are bounded first, which takes a fifth of what may fail, and makes each up to half as large again.
         widest = 2 * geometric * chebyshev(width, depth, confidence)
@@ -113,7 +116,7 @@ def test_C25_joins(z: float) -> None:  # noqa: N802
 def test_bounds_of_tiny_sketches_are_bounds() -> None:
     """Two columns and one row: by variance there is no bound above, by Count-Min there is."""
     f = zipf_counts(N, 2_000, 1.0, 35)
-    counts = counters(CountMin, 2, 1, f)
+    counts = counters(empty_count_min, 2, 1, f)
     found = f2_interval(counts, N, 0.95)
     assert ((found.lo <= self_join(f)) & (self_join(f) <= found.hi)).all()
     assert np.isfinite(found.hi).all()
@@ -134,7 +137,7 @@ def test_count_min_bounds_nothing_where_rows_were_taken_back() -> None:
 def test_standard_errors_are_those_of_sketches(z: float) -> None:
     """No less than what estimates vary by; at most 1.35 times it where no key is heavy: the median of 5 rows is taken for normal."""
     f = zipf_counts(N, 2_000, z, 36)
-    counts = counters(CountMin, 256, 5, f)
+    counts = counters(empty_count_min, 256, 5, f)
     truth = self_join(f)
     rows = (256 * (counts**2.0).sum(axis=2) - N**2) / 255
     std_err = float(f2_std_err(np.array(truth), N, 255, 5, "mean"))

@@ -11,7 +11,7 @@ import pytest
 
 from streamq.stdlib.sketches.choose import f2_chosen
 from streamq.stdlib.sketches.conservative import MinimalIncrease
-from streamq.stdlib.sketches.count_min import CountMin
+from streamq.stdlib.sketches.counter_sketch import empty_count_min, empty_fast_agms
 from streamq.stdlib.sketches.counters import Floats
 from streamq.stdlib.sketches.estimators import (
     f2_agms,
@@ -21,7 +21,6 @@ from streamq.stdlib.sketches.estimators import (
     point_cm,
     point_cmm,
 )
-from streamq.stdlib.sketches.fast_agms import FastAgms
 from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
 
 N = 1_000_000
@@ -67,7 +66,8 @@ def errors(f: np.ndarray, query: np.ndarray, width: int, depth: int) -> Floats:
     found = []
     for seed in range(3):
         plain, signed = (
-            of.empty(width, depth, seed).added(KEYS[seen], f[seen]) for of in (CountMin, FastAgms)
+            of(width, depth, seed).added(KEYS[seen], f[seen])
+            for of in (empty_count_min, empty_fast_agms)
         )
         columns = plain.columns(query)
         estimates = (
@@ -119,8 +119,8 @@ def test_self_joins(z: float) -> None:
     f = zipf_counts(N, N, z, round(10 * z))
     truth, seen = self_join(f), f > 0
     plain, signed = (
-        of.empty(16, 250, 1).added(KEYS[seen], f[seen]).counts.reshape(50, 5, 16)
-        for of in (CountMin, FastAgms)
+        of(16, 250, 1).added(KEYS[seen], f[seen]).counts.reshape(50, 5, 16)
+        for of in (empty_count_min, empty_fast_agms)
     )
     estimates = (f2_cm(plain), f2_cmm(plain, N), f2_agms(signed))
     found = np.array([np.abs(of - truth).mean() / truth for of in estimates])
@@ -149,7 +149,7 @@ def test_self_joins_of_addresses() -> None:
         (1024, 1.02, 0.014),
     ):
         counts = (
-            CountMin.empty(width, 150, 1).added(KEYS[seen], f[seen]).counts.reshape(50, 3, width)
+            empty_count_min(width, 150, 1).added(KEYS[seen], f[seen]).counts.reshape(50, 3, width)
         )
         cm, cmm = (np.abs(of - truth).mean() / truth for of in (f2_cm(counts), f2_cmm(counts, N)))
         assert cm == pytest.approx(of_cm, rel=0.1)
