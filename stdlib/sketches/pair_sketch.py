@@ -1,24 +1,28 @@
 """How many pairs of records are alike, in memory that does not grow with the records.
 
-Online PairCount (Deng 2007, sections 5.3 to 5.5: the thesis): the super-values of each k go into a sketch of signed counters, and
-self-join sizes, join sizes and searches are read from these. Sketches are linear: those of shards, added, are the sketch of
-all. An estimate of Y_k is off by about sqrt(2 / width) of it, and Y_k has l_k for each record in it: few similar pairs among
-many records are not seen.
+Online PairCount (Deng 2007, sections 5.3 to 5.5: the thesis): the super-values of each k go into a Fast-AGMS, and self-join
+sizes, join sizes and searches are read from these. Sketches are linear: those of shards, added, are the sketch of all, and a
+pane that left a window is subtracted. An estimate of Y_k is off by about sqrt(2 / width) of it, and Y_k has l_k for each
+record in it: few similar pairs among many records are not seen.
 """
 
 from __future__ import annotations
 
-import math
 import struct
 
 import numpy as np
 
 from streamq.dsl.records import dataclass
-from streamq.stdlib.sketches.hashing import Keys, buckets, row_seed, signs
+from streamq.stdlib.sketches.counter_sketch import (
+    CounterSketch,
+    empty_fast_agms,
+    sketch_from_bytes,
+)
+from streamq.stdlib.sketches.counters import Floats, Numbers
+from streamq.stdlib.sketches.estimators import f2_agms, join_agms
+from streamq.stdlib.sketches.hashing import row_seed, unsigned
 from streamq.stdlib.sketches.pair_count import (
     SEARCHED,
-    Floats,
-    Ints,
     PairCounts,
     join_counts,
     self_join_counts,
@@ -30,24 +34,24 @@ from streamq.stdlib.sketches.similarity_plan import (
     plan_similarity,
     whole,
 )
+from streamq.stdlib.sketches.std_errors import f2_std_err, join_std_err
 from streamq.stdlib.sketches.super_values import Records, super_values
 
-_HEAD = struct.Struct("<4sBB?dIIQQQ")
-_MAGIC = b"SQP1"
-
-_WORD = 0xFFFFFFFFFFFFFFFF
+_HEAD = struct.Struct("<4sBB?dQQQ")
+"""Magic and version, attributes, least in common, untagged, rate, records, seed, side; then a Fast-AGMS for each k."""
+_MAGIC = b"SQP2"
 
 
 @dataclass(frozen=True, slots=True)
 class PairSketch:
-    """``counts``: for each k of the plan a sketch, ``[d - s + 1, depth, width]``; ``n``: records in it.
+    """``sketches``: for each k of the plan a Fast-AGMS of super-values, ``[d - s + 1]``; ``n``: records in it.
 
     ``seed``: of sketches that are compared it is the same. ``side``: of relations whose ids may be the same, each has
     another. ``empty_pair_sketch`` makes one; no method changes it.
     """
 
     plan: SimilarityPlan
-    counts: Ints
+    sketches: tuple[CounterSketch, ...]
     n: int
     seed: int = 0
     side: int = 0
@@ -55,36 +59,44 @@ class PairSketch:
     @property
     def depth(self) -> int:
         """Rows of each sketch; the estimate is the median of theirs."""
-        return int(self.counts.shape[1])
+        return self.sketches[0].depth
 
     @property
     def width(self) -> int:
         """Counters of a row."""
-        return int(self.counts.shape[2])
+        return self.sketches[0].width
+
+    @property
+    def counts(self) -> Numbers:
+        """Those of all sketches, ``[d - s + 1, depth, width]``."""
+        return np.stack([sketch.counts for sketch in self.sketches])
 
     def added(self, of: Records) -> PairSketch:
         """With these records too. Their ids are none of those that are in it."""
-        counts = self.counts.copy()
-        for i, keys in enumerate(super_values(of, self.plan, self.seed, self.side)):
-            counts[i] += signed_counts(
-                keys.ravel(order="K"), self.width, self.depth, _seed_of(self.seed, i)
-            )
-        return PairSketch(self.plan, counts, self.n + len(of), self.seed, self.side)
+        keys = super_values(of, self.plan, self.seed, self.side)
+        return self._of(
+            tuple(
+                sketch.added(of_k.ravel(order="K"))
+                for sketch, of_k in zip(self.sketches, keys, strict=True)
+            ),
+            self.n + len(of),
+        )
 
     def merged(self, other: PairSketch) -> PairSketch:
         """That of the records of both, in any order the same bits. ValueError for another plan, shape, seed or side."""
-        mine, others = ((p.plan, p.counts.shape, p.seed, p.side) for p in (self, other))
-        if mine != others:
-            raise ValueError(
-                f"sketches of one plan, shape, seed and side are merged: {mine}, {others}"
-            )
-        return PairSketch(
-            self.plan, self.counts + other.counts, self.n + other.n, self.seed, self.side
-        )
+        self._check_alike(other)
+        both = zip(self.sketches, other.sketches, strict=True)
+        return self._of(tuple(mine.merged(its) for mine, its in both), self.n + other.n)
+
+    def minus(self, other: PairSketch) -> PairSketch:
+        """That without the records of ``other``, as a pane that left a window. ValueError as in ``merged``."""
+        self._check_alike(other)
+        both = zip(self.sketches, other.sketches, strict=True)
+        return self._of(tuple(mine.minus(its) for mine, its in both), self.n - other.n)
 
     def self_join_sizes(self) -> Floats:
         """Estimated Y_k, ``[d - s + 1]``."""
-        return _sizes(self, self)
+        return f2_agms(self.counts)
 
     def estimate(self) -> PairCounts:
         """Ordered pairs of the records in it."""
@@ -93,8 +105,9 @@ class PairSketch:
     @property
     def sketch_err(self) -> float:
         """What sketches add to the standard error of ``estimate().size``, at most; what draws add is not in it."""
-        weights = np.array(inversion_weights(self.plan))
-        return float(np.sqrt(2 / self.width) * np.linalg.norm(weights * self.self_join_sizes()))
+        totals = np.array([sketch.total for sketch in self.sketches])
+        off = f2_std_err(self.self_join_sizes(), totals, self.width, self.depth)
+        return float(np.linalg.norm(np.array(inversion_weights(self.plan)) * off))
 
     def search(self, record: Records) -> PairCounts:
         """Records in it that are alike to those in ``record``, of which there is one as a rule; an equal one is one of them."""
@@ -104,8 +117,18 @@ class PairSketch:
     def to_bytes(self) -> bytes:
         """The same on any machine."""
         plan = (self.plan.n_attrs, self.plan.min_common, self.plan.untagged, self.plan.rate)
-        head = (*plan, self.depth, self.width, self.n, self.seed, self.side)
-        return _HEAD.pack(_MAGIC, *head) + self.counts.astype("<i8").tobytes()
+        head = _HEAD.pack(_MAGIC, *plan, self.n, self.seed, self.side)
+        return head + b"".join(sketch.to_bytes() for sketch in self.sketches)
+
+    def _of(self, sketches: tuple[CounterSketch, ...], n: int) -> PairSketch:
+        return PairSketch(self.plan, sketches, n, self.seed, self.side)
+
+    def _check_alike(self, other: PairSketch) -> None:
+        mine, others = ((p.plan, p.depth, p.width, p.seed, p.side) for p in (self, other))
+        if mine != others:
+            raise ValueError(
+                f"sketches of one plan, shape, seed and side go together: {mine}, {others}"
+            )
 
 
 def empty_pair_sketch(
@@ -115,58 +138,55 @@ def empty_pair_sketch(
 
     ValueError for sketches of no counters, and a side that is not in 0 .. 2^32.
     """
-    if not (2 <= width < 1 << 32 and 1 <= depth < 1 << 32):
-        raise ValueError(
-            f"a sketch has 1 row and 2 counters in each at least, usually 3 and 1000: {depth}, {width}"
-        )
     if not 0 <= side <= SEARCHED:
         raise ValueError(f"a side of a join is 0 or 1: {side}")
-    counts = np.zeros((len(plan.ks), depth, width), np.int64)
-    return PairSketch(plan, counts, 0, seed & _WORD, side)
+    sketches = tuple(empty_fast_agms(width, depth, _seed_of(seed, i)) for i in range(len(plan.ks)))
+    return PairSketch(plan, sketches, 0, unsigned(seed), side)
 
 
 def join(a: PairSketch, b: PairSketch) -> PairCounts:
     """Pairs of a record of each; rates may differ. ValueError for other attributes, shapes or seeds, or the same side."""
-    check_joined(a.plan, b.plan)
-    if (a.counts.shape, a.seed) != (b.counts.shape, b.seed):
-        raise ValueError(
-            f"sketches of one shape and seed are joined: {a.counts.shape}, {b.counts.shape}, {a.seed}, {b.seed}"
-        )
-    if a.side == b.side:
-        raise ValueError(
-            f"both sketches are of side {a.side} of a join: make that of one relation with side=1"
-        )
-    return join_counts(_sizes(a, b), a.n * b.n, a.plan, b.plan, exact_sizes=False)
+    _check_joined(a, b)
+    sizes = join_agms(a.counts, b.counts)
+    return join_counts(sizes, a.n * b.n, a.plan, b.plan, exact_sizes=False)
+
+
+def join_err(a: PairSketch, b: PairSketch) -> float:
+    """What sketches add to the standard error of ``join(a, b).size``, at most. ValueError as there."""
+    _check_joined(a, b)
+    squares, sizes = (a.self_join_sizes(), b.self_join_sizes()), join_agms(a.counts, b.counts)
+    off = join_std_err(*squares, sizes, a.width, a.depth)
+    return float(np.linalg.norm(np.array(inversion_weights(a.plan, b.plan)) * off))
 
 
 def from_bytes(data: bytes) -> PairSketch:
     """What ``to_bytes`` gave. ValueError for anything else."""
     if len(data) < _HEAD.size or data[:4] != _MAGIC:
         raise ValueError("these bytes are no PairSketch")
-    _, n_attrs, min_common, untagged, rate, depth, width, n, seed, side = _HEAD.unpack_from(data)
+    _, n_attrs, min_common, untagged, rate, n, seed, side = _HEAD.unpack_from(data)
     plan = plan_similarity(n_attrs, min_common, rate, untagged=untagged)
-    shape = (len(plan.ks), depth, width)
-    if len(data) != _HEAD.size + 8 * math.prod(shape):
-        raise ValueError(f"a PairSketch of {shape} counters has other than {len(data)} bytes")
-    counts = np.frombuffer(data, "<i8", offset=_HEAD.size).reshape(shape).astype(np.int64)
-    return PairSketch(plan, counts, n, seed, side)
+    length, over = divmod(len(data) - _HEAD.size, len(plan.ks))
+    if over:
+        raise ValueError(f"{len(plan.ks)} sketches have other than {len(data)} bytes")
+    starts = range(_HEAD.size, len(data), length) if length else ()
+    sketches = tuple(sketch_from_bytes(data[start : start + length]) for start in starts)
+    if not sketches:
+        raise ValueError("these bytes are no PairSketch: sketches are missing")
+    made = empty_pair_sketch(plan, sketches[0].width, sketches[0].depth, seed, side)
+    # Each is of the seed and the shape that it would have been made with.
+    added = (empty.merged(sketch) for empty, sketch in zip(made.sketches, sketches, strict=True))
+    return PairSketch(plan, tuple(added), n, seed, side)
 
 
-def signed_counts(keys: Keys, width: int, depth: int, seed: int) -> Ints:
-    """``[depth, width]``: of each counter the keys with sign 1 less those with -1, of keys ``[n]``."""
-    counts = np.empty((depth, width), np.int64)
-    for row in range(depth):
-        cells = buckets(keys, width, row_seed(seed, 2 * row))
-        negative = signs(keys, row_seed(seed, 2 * row + 1)) < 0
-        both = np.bincount(2 * cells + negative, minlength=2 * width)
-        counts[row] = both[::2] - both[1::2]
-    return counts
-
-
-def _sizes(a: PairSketch, b: PairSketch) -> Floats:
-    """Estimated sizes of the joins of the super-values of both, ``[d - s + 1]``."""
-    rows = np.einsum("kij,kij->ki", a.counts.astype(np.float64), b.counts.astype(np.float64))
-    return np.asarray(np.median(rows, axis=1), np.float64)
+def _check_joined(a: PairSketch, b: PairSketch) -> None:
+    check_joined(a.plan, b.plan)
+    mine, others = ((p.depth, p.width, p.seed) for p in (a, b))
+    if mine != others:
+        raise ValueError(f"sketches of one shape and seed are joined: {mine}, {others}")
+    if a.side == b.side:
+        raise ValueError(
+            f"both sketches are of side {a.side} of a join: make that of one relation with side=1"
+        )
 
 
 def _seed_of(seed: int, i: int) -> int:
