@@ -16,9 +16,9 @@ import math
 import numpy as np
 
 from streamq.dsl.records import dataclass
-from streamq.stdlib.sketches.confidence import check_confidence, majority, row_chance
+from streamq.stdlib.sketches.confidence import How, check_confidence, majority, row_chance
 from streamq.stdlib.sketches.counters import Floats, Numbers
-from streamq.stdlib.sketches.estimators import How, point_agms, point_cm, point_cmm
+from streamq.stdlib.sketches.estimators import point_agms, point_cm, point_cmm
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from streamq.stdlib.sketches.confidence import How
 from streamq.stdlib.sketches.counters import Floats, Numbers
-from streamq.stdlib.sketches.estimators import How, f2_cm, f2_cmm, point_cm, point_cmm
+from streamq.stdlib.sketches.estimators import f2_cm, f2_cmm, point_cm, point_cmm
 from streamq.stdlib.sketches.std_errors import f2_std_err
 
 Choices = NDArray[np.bool_]

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Literal
+
+How = Literal["median", "mean"]
+"""What rows are made one by."""
 
 HALVINGS = 60
 """More than a float has digits."""
@@ -36,20 +40,25 @@ def majority(depth: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def middle_deviations(depth: int, failure: float) -> tuple[float, bool]:
-    """``(deviations, mean)``: the middle of rows is further off than so many deviations of a row with ``failure`` at most.
+def middle_deviations(depth: int, failure: float) -> tuple[float, How]:
+    """``(deviations, how)``: the middle of rows is further off than so many deviations of a row with ``failure`` at most.
 
-    Chebyshev, for the ``mean`` of the rows, or for each of them and then their median: whichever is nearer. A row of which
+    Chebyshev, for the mean of the rows, or for each of them and then their median: whichever is nearer. A row of which
     only the variance is known may be too high much more often than too low, and both sides are in this.
     """
     of_mean = 1 / math.sqrt(failure * depth)
     # Of an even number of rows the median is the mean of two: one of these off by much is enough.
     of_median = 1 / math.sqrt(row_chance(depth, (depth + 1) // 2, failure))
-    return (of_mean, True) if of_mean <= of_median else (of_median, False)
+    return (of_mean, "mean") if of_mean <= of_median else (of_median, "median")
 
 
-def middle_share(depth: int) -> float:
-    """The deviation of the median of rows, by that of one: sqrt(pi/2d) of normal rows, and 1 of one row or two."""
+def middle_share(depth: int, how: How = "median") -> float:
+    """The deviation of the middle of rows, by that of one: sqrt(1/d), or sqrt(pi/2d) for the median of normal rows.
+
+    Of one row or two it is 1 for the median.
+    """
+    if how == "mean":
+        return 1 / math.sqrt(depth)
     return 1.0 if depth <= 2 else math.sqrt(math.pi / (2 * depth))
 
 

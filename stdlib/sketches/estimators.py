@@ -9,13 +9,10 @@ Clips hold where nothing was taken back, so that no frequency is negative: ``cli
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
+from streamq.stdlib.sketches.confidence import How
 from streamq.stdlib.sketches.counters import Floats, Numbers
-
-How = Literal["median", "mean"]
 
 
 def point_cm(columns: Numbers) -> Floats:
@@ -58,7 +55,7 @@ def point_agms(columns: Numbers, signs: Numbers, *, clip: bool = True) -> Floats
 
 def f2_cm(counts: Numbers) -> Floats:
     """F2 by Count-Min, ``[...]``: never below the truth where nothing was taken back; too much by (N^2 - F2)/w in a row."""
-    return np.asarray(_squares(counts).min(axis=-1), np.float64)
+    return np.asarray(f2_agms_rows(counts).min(axis=-1), np.float64)
 
 
 def f2_cmm(
@@ -76,7 +73,7 @@ def f2_cmm(
     are whole, and N^2 by the number of different keys where ``distinct`` says it, ``[...]``. ValueError for a width of 1.
     """
     rows = f2_cmm_rows(counts, totals)
-    found = np.asarray(_of_rows(rows, how), np.float64)
+    found = np.asarray(middle_of(rows, how), np.float64)
     if clip and counts.dtype.kind == "i":
         found = np.maximum(found, totals)
     if clip and distinct is not None:
@@ -102,7 +99,13 @@ def f2_cm_minus(counts: Numbers) -> Floats:
 
 def f2_agms(counts: Numbers, how: How = "median") -> Floats:
     """F2 by Fast-AGMS, ``[...]``. A row's variance: 2(F2^2 - F4)/w."""
-    return np.asarray(_of_rows(_squares(counts), how), np.float64)
+    return np.asarray(middle_of(f2_agms_rows(counts), how), np.float64)
+
+
+def f2_agms_rows(counts: Numbers) -> Floats:
+    """The squares of cells, summed by row, ``[..., d]``."""
+    # Counters of 2^32 have squares that do not go into 64 bits.
+    return np.asarray(np.square(counts, dtype=np.float64).sum(axis=-1), np.float64)
 
 
 def join_cm(a: Numbers, b: Numbers) -> Floats:
@@ -121,7 +124,7 @@ def join_cmm(
 
     A row has no bias and a variance of (F2 of A by F2 of B + J^2 - 2 sum f^2 g^2)/(w - 1). ValueError for a width of 1.
     """
-    return np.asarray(_of_rows(join_cmm_rows(a, b, totals_a, totals_b), how), np.float64)
+    return np.asarray(middle_of(join_cmm_rows(a, b, totals_a, totals_b), how), np.float64)
 
 
 def join_cmm_rows(
@@ -134,7 +137,7 @@ def join_cmm_rows(
 
 def join_agms(a: Numbers, b: Numbers, how: How = "median") -> Floats:
     """The join size of two inputs by Fast-AGMS of one seed, ``[...]``. A row's variance: as in ``join_cmm``, by w."""
-    return np.asarray(_of_rows(join_agms_rows(a, b), how), np.float64)
+    return np.asarray(middle_of(join_agms_rows(a, b), how), np.float64)
 
 
 def join_agms_rows(a: Numbers, b: Numbers) -> Floats:
@@ -167,11 +170,7 @@ def _wide(counts: Numbers) -> int:
     return width
 
 
-def _squares(counts: Numbers) -> Floats:
-    # Counters of 2^32 have squares that do not go into 64 bits.
-    return np.asarray(np.square(counts, dtype=np.float64).sum(axis=-1), np.float64)
-
-
-def _of_rows(rows: Floats, how: How) -> Floats:
+def middle_of(rows: Floats, how: How) -> Floats:
+    """The median of rows or their mean, ``[...]``, of ``[..., d]``."""
     found = np.median(rows, axis=-1) if how == "median" else rows.mean(axis=-1)
     return np.asarray(found, np.float64)

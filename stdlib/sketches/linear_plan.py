@@ -21,6 +21,7 @@ import math
 from typing import Literal
 
 from streamq.dsl.records import dataclass
+from streamq.stdlib.sketches.confidence import check_confidence
 
 Method = Literal["CM", "CMM", "AGMS"]
 Purpose = Literal["frequency", "self_join", "join"]
@@ -139,8 +140,7 @@ def _check(purpose: str, method: str, confidence: float) -> None:
         raise ValueError(f"a sketch of counters is for one of {', '.join(PURPOSES)}: {purpose}")
     if method not in METHODS:
         raise ValueError(f"a method is one of {', '.join(METHODS)}: {method}")
-    if not 0 < confidence < 1:
-        raise ValueError(f"a confidence is between 0 and 1, as 0.95: {confidence}")
+    check_confidence(confidence)
 
 
 def _up(number: float) -> int:

@@ -102,9 +102,14 @@ def zipf_counts(n: int, domain: int, z: float, seed: int = 0) -> NDArray[np.int6
 def zipf(n: int, domain: int, z: float, seed: int = 0) -> Keys:
     """Elements of 1 .. ``domain``, ``[n]``, independent of each other."""
     _check(n)
+    return drawn_zipf(n, domain, z, np.random.default_rng(seed)) + np.uint64(1)
+
+
+def drawn_zipf(n: int, domain: int, z: float, drawn: np.random.Generator) -> Keys:
+    """Elements of 0 .. ``domain - 1``, ``[n]``, the most frequent of which is 0."""
     until = np.cumsum(zipf_shares(domain, z))
-    drawn = np.random.default_rng(seed).random(n)
-    return np.minimum(np.searchsorted(until, drawn, side="right") + 1, domain).astype(np.uint64)
+    found = np.searchsorted(until, drawn.random(n), side="right")
+    return np.minimum(found, domain - 1).astype(np.uint64)
 
 
 def _filled(frequent: NDArray[np.bool_], mean: float, drawn: np.random.Generator) -> Keys:

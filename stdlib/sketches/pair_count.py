@@ -7,9 +7,9 @@ records do and not as their pairs; below it they are right on average.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamq.dsl.records import dataclass
+from streamq.stdlib.sketches.counters import Floats
 from streamq.stdlib.sketches.hashing import Keys
 from streamq.stdlib.sketches.similarity_plan import (
     SimilarityPlan,
@@ -18,10 +18,7 @@ from streamq.stdlib.sketches.similarity_plan import (
     pair_weights,
     whole,
 )
-from streamq.stdlib.sketches.super_values import Records, super_values
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from streamq.stdlib.sketches.super_values import Ints, Records, super_values
 
 SEARCHED = 1 << 32
 """The side of a record that is searched for: no relation of a join has it."""
@@ -152,13 +149,7 @@ def _counts(
 
 def _grouped(keys: Keys) -> tuple[Keys, Ints]:
     """Different keys, rising, and how often each comes."""
-    ordered = np.sort(keys, axis=None)
-    starts = (
-        np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-        if ordered.size
-        else np.empty(0, np.int64)
-    )
-    return ordered[starts], np.diff(np.append(starts, ordered.size))
+    return np.unique(keys, return_counts=True)
 
 
 def _squared(counts: Ints) -> int:

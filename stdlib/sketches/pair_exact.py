@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamq.stdlib.sketches.pair_count import Ints, PairCounts
-from streamq.stdlib.sketches.super_values import Records
+from streamq.stdlib.sketches.pair_count import PairCounts
+from streamq.stdlib.sketches.super_values import Ints, Records
 
 CELLS = 1 << 22
 """Pairs that are compared at once."""

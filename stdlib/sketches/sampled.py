@@ -17,9 +17,9 @@ import numpy as np
 
 from streamq.dsl.records import dataclass
 from streamq.stdlib.sketches.bounds import Interval
-from streamq.stdlib.sketches.confidence import check_confidence
+from streamq.stdlib.sketches.confidence import How, check_confidence
 from streamq.stdlib.sketches.counters import Floats, Numbers
-from streamq.stdlib.sketches.estimators import How, f2_cm, f2_cmm, f2_cmm_rows
+from streamq.stdlib.sketches.estimators import f2_cm, f2_cmm, f2_cmm_rows
 
 
 @dataclass(frozen=True, slots=True)

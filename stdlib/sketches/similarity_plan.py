@@ -12,6 +12,7 @@ import math
 from fractions import Fraction
 
 from streamq.dsl.records import dataclass
+from streamq.stdlib.sketches.confidence import check_confidence
 
 MOST_ATTRS = 12
 """Records of more attributes have thousands of sets of attributes, and errors that grow with these."""
@@ -155,9 +156,7 @@ def repetitions(confidence: float) -> int:
 
     ValueError for a confidence that is not between 0 and 1.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"a confidence is between 0 and 1, as 0.95: {confidence}")
-    return math.ceil(2 * math.log2(1 / (1 - confidence)) - ROUNDING) // 2 * 2 + 1
+    return math.ceil(-2 * math.log2(check_confidence(confidence)) - ROUNDING) // 2 * 2 + 1
 
 
 def check_joined(plan: SimilarityPlan, other: SimilarityPlan) -> None:

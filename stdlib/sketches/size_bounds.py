@@ -19,11 +19,11 @@ from typing import Literal
 import numpy as np
 
 from streamq.stdlib.sketches.bounds import Interval
-from streamq.stdlib.sketches.confidence import check_confidence, middle_deviations
+from streamq.stdlib.sketches.confidence import How, check_confidence, middle_deviations
 from streamq.stdlib.sketches.counters import Floats, Numbers
 from streamq.stdlib.sketches.estimators import (
-    How,
     f2_agms,
+    f2_agms_rows,
     f2_cm,
     f2_cmm,
     f2_cmm_rows,
@@ -32,6 +32,7 @@ from streamq.stdlib.sketches.estimators import (
     join_cm,
     join_cmm,
     join_cmm_rows,
+    middle_of,
 )
 from streamq.stdlib.sketches.fourth_moment import f2_off
 
@@ -95,11 +96,6 @@ def f2_agms_interval(
     return _holding(f2_agms(counts, how), lo, hi)
 
 
-def f2_agms_rows(counts: Numbers) -> Floats:
-    """F2 by row, ``[..., d]``."""
-    return join_agms_rows(counts, counts)
-
-
 def join_cmm_interval(
     a: Numbers,
     b: Numbers,
@@ -155,11 +151,6 @@ def join_agms_interval(
     return _holding(estimate, lo, hi)
 
 
-def middle_of(rows: Floats, mean: bool) -> Floats:
-    """The mean of rows or their median, ``[...]``, of ``[..., d]``."""
-    return np.asarray(rows.mean(axis=-1) if mean else np.median(rows, axis=-1), np.float64)
-
-
 def _by_moments(counts: Numbers, totals: Numbers | float, failure: float) -> tuple[Floats, Floats]:
     """Bounds of F2 from counters where nothing was taken back: the nearer, the lighter the heaviest key must be.
 
@@ -179,9 +170,9 @@ def _by_moments(counts: Numbers, totals: Numbers | float, failure: float) -> tup
 
 def _by_variance(rows: Floats, width: int, failure: float) -> tuple[Floats, Floats]:
     """Bounds of F2 from rows without bias, of a variance of at most 2 F2^2/width."""
-    deviations, mean = middle_deviations(rows.shape[-1], failure)
+    deviations, how = middle_deviations(rows.shape[-1], failure)
     off = deviations * math.sqrt(2 / width)
-    middle = middle_of(rows, mean)
+    middle = middle_of(rows, how)
     return middle / (1 + off), middle / (1 - off) if off < 1 else np.full_like(middle, np.inf)
 
 
@@ -192,9 +183,9 @@ def _join_by_variance(
 
     ``(middle - J)^2 <= share (self_joins + J^2)`` is a quadratic inequality in J; J^2 is no more than ``self_joins`` either.
     """
-    deviations, mean = middle_deviations(rows.shape[-1], failure)
+    deviations, how = middle_deviations(rows.shape[-1], failure)
     share = deviations**2 / width
-    middle = middle_of(rows, mean)
+    middle = middle_of(rows, how)
     most = np.sqrt(self_joins)
     if share >= 1:
         off = math.sqrt(2 * share) * most

@@ -6,13 +6,10 @@ it is their mean. ``columns``: w - 1 for CMM, w for AGMS. All are ``[...]``, in 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from streamq.stdlib.sketches.confidence import middle_share
+from streamq.stdlib.sketches.confidence import How, middle_share
 from streamq.stdlib.sketches.counters import Floats, Numbers
-from streamq.stdlib.sketches.estimators import How
 
 
 def point_std_err(
@@ -20,7 +17,7 @@ def point_std_err(
 ) -> Floats:
     """Of a frequency: the root of (F2 - f^2)/columns."""
     others = np.maximum(f2 - np.square(np.asarray(frequencies, np.float64)), 0.0)
-    return np.asarray(_share(depth, how) * np.sqrt(others / columns), np.float64)
+    return np.asarray(middle_share(depth, how) * np.sqrt(others / columns), np.float64)
 
 
 def f2_std_err(
@@ -30,7 +27,7 @@ def f2_std_err(
     f2 = np.maximum(f2, 0.0)
     pairs = np.maximum(np.square(np.asarray(totals, np.float64)), 1.0)
     spread = np.clip(1 - f2 / pairs, 0.0, 1.0)
-    return np.asarray(_share(depth, how) * f2 * np.sqrt(2 * spread / columns), np.float64)
+    return np.asarray(middle_share(depth, how) * f2 * np.sqrt(2 * spread / columns), np.float64)
 
 
 def join_std_err(
@@ -38,9 +35,5 @@ def join_std_err(
 ) -> Floats:
     """Of a join size, at most: the root of (F2(A) F2(B) + J^2)/columns."""
     return np.asarray(
-        _share(depth, how) * np.sqrt((f2_a * f2_b + np.square(join)) / columns), np.float64
+        middle_share(depth, how) * np.sqrt((f2_a * f2_b + np.square(join)) / columns), np.float64
     )
-
-
-def _share(depth: int, how: How) -> float:
-    return middle_share(depth) if how == "median" else 1 / math.sqrt(depth)

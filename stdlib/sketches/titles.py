@@ -10,6 +10,7 @@ import numpy as np
 
 from streamq.stdlib.sketches.adapters import min_hashes
 from streamq.stdlib.sketches.hashing import row_seed
+from streamq.stdlib.sketches.lookalike import drawn_zipf
 from streamq.stdlib.sketches.super_values import Records
 
 
@@ -24,8 +25,5 @@ def titles(
     """``n`` titles of ``n_attrs`` min-hashes. ``length``: words on average, of a Poisson law, 1 at least."""
     random = np.random.default_rng(seed)
     lengths = np.maximum(1, random.poisson(length, n))
-    upto = np.cumsum(np.arange(1, n_words + 1, dtype=np.float64) ** -zipf)
-    words = np.searchsorted(
-        upto, random.random(int(lengths.sum())) * upto[-1], side="right"
-    ).astype(np.uint64)
+    words = drawn_zipf(int(lengths.sum()), n_words, zipf, random)
     return min_hashes(np.append(0, np.cumsum(lengths)), words, n_attrs, int(row_seed(seed, 0)))

@@ -17,7 +17,7 @@ from streamq.stdlib.sketches.bounds import (
 )
 from streamq.stdlib.sketches.confidence import fails, middle_deviations, row_chance
 from streamq.stdlib.sketches.counter_sketch import empty_count_min, empty_fast_agms
-from tests.unit.stdlib.sketches.zipf import zipf_counts
+from streamq.stdlib.sketches.lookalike import zipf_counts
 
 SKETCHES = 1000
 SKEWS = [0.0, 0.5, 1.0, 1.5, 2.0]
@@ -128,9 +128,9 @@ def test_rows_that_fail_are_binomial() -> None:
 
 def test_the_middle_of_rows_is_bounded_by_whichever_is_nearer() -> None:
     """By the mean where not much is asked, by the median where much is: its tail falls faster."""
-    assert middle_deviations(5, 0.05) == (pytest.approx(1 / math.sqrt(0.25)), True)
-    deviations, mean = middle_deviations(5, 0.001)
-    assert not mean
+    assert middle_deviations(5, 0.05) == (pytest.approx(1 / math.sqrt(0.25)), "mean")
+    deviations, how = middle_deviations(5, 0.001)
+    assert how == "median"
     assert fails(5, 1 / deviations**2, 3) == pytest.approx(0.001)
     assert middle_deviations(1, 0.05)[0] == pytest.approx(math.sqrt(20))
 

@@ -16,7 +16,8 @@ from streamq.stdlib.sketches.choose import (
 from streamq.stdlib.sketches.counter_sketch import CounterSketch, empty_count_min
 from streamq.stdlib.sketches.counters import Numbers
 from streamq.stdlib.sketches.estimators import f2_cm, f2_cmm, point_cm, point_cmm
-from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
+from streamq.stdlib.sketches.lookalike import zipf_counts
+from tests.unit.stdlib.sketches.plain_counts import self_join
 
 SKETCHES, DEPTH, N = 300, 5, 20_000
 SKEWS = [0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0]

@@ -8,7 +8,7 @@ import pytest
 from streamq.stdlib.sketches.conservative import MinimalIncrease, increased
 from streamq.stdlib.sketches.counter_sketch import empty_count_min
 from streamq.stdlib.sketches.estimators import point_cm
-from tests.unit.stdlib.sketches.zipf import zipf_counts
+from streamq.stdlib.sketches.lookalike import zipf_counts
 
 A, B, C = [0, 0], [0, 1], [1, 1]
 

@@ -15,7 +15,8 @@ from streamq.stdlib.sketches.counter_sketch import (
 )
 from streamq.stdlib.sketches.estimators import f2_cm, point_cm
 from streamq.stdlib.sketches.hashing import keys_of
-from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
+from streamq.stdlib.sketches.lookalike import zipf_counts
+from tests.unit.stdlib.sketches.plain_counts import self_join
 
 Kind = Callable[[int, int, int], CounterSketch]
 KINDS: list[Kind] = [empty_count_min, empty_fast_agms]

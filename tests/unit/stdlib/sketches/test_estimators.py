@@ -19,7 +19,8 @@ from streamq.stdlib.sketches.estimators import (
     point_cm,
     point_cmm,
 )
-from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
+from streamq.stdlib.sketches.lookalike import zipf_counts
+from tests.unit.stdlib.sketches.plain_counts import self_join
 
 ROWS = np.array([[5, 1, 2, 2], [3, 3, 3, 1], [0, 6, 2, 2]])
 COLUMNS = ROWS[[0, 1, 2], [0, 1, 1]]

@@ -8,7 +8,8 @@ import pytest
 from streamq.stdlib.sketches.counter_sketch import empty_count_min, empty_fast_agms
 from streamq.stdlib.sketches.estimators import f2_agms, join_agms, point_agms
 from streamq.stdlib.sketches.hashing import Keys, row_seed, signs
-from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
+from streamq.stdlib.sketches.lookalike import zipf_counts
+from tests.unit.stdlib.sketches.plain_counts import self_join
 
 KEYS = np.arange(2_000, dtype=np.uint64)
 

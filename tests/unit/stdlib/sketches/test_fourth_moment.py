@@ -8,7 +8,8 @@ import pytest
 from streamq.stdlib.sketches.counter_sketch import empty_count_min
 from streamq.stdlib.sketches.estimators import f2_cmm_rows
 from streamq.stdlib.sketches.fourth_moment import f2_fourth_moment, f2_off
-from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
+from streamq.stdlib.sketches.lookalike import zipf_counts
+from tests.unit.stdlib.sketches.plain_counts import self_join
 
 DRAWS = 20_000
 KEYS = np.arange(2_000, dtype=np.uint64)

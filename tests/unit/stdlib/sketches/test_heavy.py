@@ -7,7 +7,7 @@ import pytest
 
 from streamq.stdlib.sketches.hashing import keys_of
 from streamq.stdlib.sketches.heavy import Heavy, HeavyHitters, most_candidates
-from tests.unit.stdlib.sketches.zipf import zipf_counts
+from streamq.stdlib.sketches.lookalike import zipf_counts
 
 SHARE = 0.01
 

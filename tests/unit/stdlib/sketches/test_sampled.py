@@ -9,6 +9,7 @@ import pytest
 
 from streamq.stdlib.sketches.bounds import point_cmm_interval
 from streamq.stdlib.sketches.counter_sketch import empty_count_min
+from streamq.stdlib.sketches.lookalike import zipf_counts
 from streamq.stdlib.sketches.sampled import (
     Sampling,
     f2_of_weighted,
@@ -17,7 +18,7 @@ from streamq.stdlib.sketches.sampled import (
     point_of_weighted,
     sampling_variance,
 )
-from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
+from tests.unit.stdlib.sketches.plain_counts import self_join
 
 KEYS = np.arange(2_000, dtype=np.uint64)
 N, RUNS = 20_000, 2_000

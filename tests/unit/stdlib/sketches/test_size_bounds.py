@@ -12,6 +12,7 @@ from streamq.stdlib.sketches.bounds import Interval
 from streamq.stdlib.sketches.counter_sketch import CounterSketch, empty_count_min, empty_fast_agms
 from streamq.stdlib.sketches.counters import Numbers
 from streamq.stdlib.sketches.fourth_moment import f2_off
+from streamq.stdlib.sketches.lookalike import zipf_counts
 from streamq.stdlib.sketches.size_bounds import (
     f2_agms_interval,
     f2_interval,
@@ -19,7 +20,7 @@ from streamq.stdlib.sketches.size_bounds import (
     join_cmm_interval,
 )
 from streamq.stdlib.sketches.std_errors import f2_std_err, join_std_err, point_std_err
-from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
+from tests.unit.stdlib.sketches.plain_counts import self_join
 
 SKETCHES = 1000
 N = 20_000

@@ -21,7 +21,8 @@ from streamq.stdlib.sketches.estimators import (
     point_cm,
     point_cmm,
 )
-from tests.unit.stdlib.sketches.zipf import self_join, zipf_counts
+from streamq.stdlib.sketches.lookalike import zipf_counts
+from tests.unit.stdlib.sketches.plain_counts import self_join
 
 N = 1_000_000
 KEYS = np.arange(N, dtype=np.uint64)
