@@ -22,7 +22,9 @@ Flags = NDArray[np.bool_]
 
 
 def bloom_hashes(bits: int, distinct: int) -> int:
-    """The hashes with which least new elements are taken for duplicates after so many distinct ones."""
+    """The hashes with which least new elements are taken for duplicates after so many distinct ones. ValueError for none."""
+    if distinct < 1:
+        raise ValueError(f"a filter is planned for a distinct element at least: {distinct}")
     return max(1, round(math.log(2) * bits / distinct))
 
 

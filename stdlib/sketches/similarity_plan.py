@@ -137,8 +137,10 @@ def offline_bound(n_attrs: int, min_common: int, rate: float, size: float) -> fl
     """The relative standard error of the size from exact Y_k (section 5.2), where ``size`` ordered pairs are that alike.
 
     It takes pairs as independent. Where many records are alike to the same ones the error is more than this by
-    far: an interval of repetitions (``repeats.repeated``) shows it.
+    far: an interval of repetitions (``repeats.repeated``) shows it. Infinite where there are no such pairs.
     """
+    if size <= 0:
+        return math.inf
     return error_constant(n_attrs, min_common) / math.sqrt(rate * size)
 
 
@@ -146,9 +148,26 @@ def online_bound(
     n_attrs: int, min_common: int, rate: float, size: float, n: int, width: int
 ) -> float:
     """The same where Y_k are those of sketches of such a width, of ``n`` records. Far above what is seen."""
+    if size <= 0:
+        return math.inf
     sampled = (1 + 2 / width) / (rate * size)
     sketched = 2 / width * (1 + n / (rate * size)) ** 2
     return error_constant(n_attrs, min_common) * math.sqrt(sampled + sketched)
+
+
+def rate_of(n_attrs: int, min_common: int, off: float, n: int) -> float:
+    """The rate at which a selectivity of ``n`` records is at most ``off`` off, an absolute share, with a chance of 7/8.
+
+    By Chebyshev, from ``offline_bound`` (section 5.2) and as no selectivity is above 1; what it takes for granted, this does.
+    The median of ``repetitions(confidence)`` is that near with the confidence. 1, which is exact, where less does not do.
+    ValueError for an ``off`` that is not above 0.
+    """
+    if not off > 0:
+        raise ValueError(f"how far off a selectivity may be is above 0, as 0.001: {off}")
+    pairs = n * (n - 1)
+    return (
+        min(1.0, 8 * error_constant(n_attrs, min_common) ** 2 / (off**2 * pairs)) if pairs else 1.0
+    )
 
 
 def repetitions(confidence: float) -> int:

@@ -84,8 +84,9 @@ def phi_deviation(largest_share: float) -> float:
 def plan_with_gaps(bits: int, fp: float, of: GapCounts) -> StablePlan:
     """The filter of so many bits that misses least duplicates of these gaps, with at most ``fp`` false positives.
 
-    ValueError where the bits are too few for any, with those that would do.
+    ValueError where the bits are too few for any, with those that would do, and for what is no rate.
     """
+    least = least_stable_bits(fp)
     best: tuple[float, StablePlan] | None = None
     for max_value in TRIED:
         cells = bits // max_value.bit_length()
@@ -99,7 +100,7 @@ def plan_with_gaps(bits: int, fp: float, of: GapCounts) -> StablePlan:
                 best = lost, plan
     if best is None:
         raise ValueError(
-            f"{bits} bits are too few for a false-positive rate of {fp:g}: {least_stable_bits(fp)} would do"
+            f"{bits} bits are too few for a false-positive rate of {fp:g}: {least} would do"
         )
     return best[1]
 

@@ -53,7 +53,7 @@ def records(
 ) -> Records:
     """Records of arrays ``[n, d]``, ``[n]``, ``[n, d]``; ids of None are 0 .. n - 1.
 
-    ValueError where shapes do not fit, keys are not uint64 (``hashing.keys_of``), or ids come twice.
+    ValueError where shapes do not fit, keys are not uint64 (``hashing.keys_of``), nulls no mask, or ids come twice.
     """
     if ids is None:
         ids = np.arange(len(values), dtype=np.uint64)
@@ -67,6 +67,8 @@ def records(
         or (nulls is not None and nulls.shape != values.shape)
     ):
         raise ValueError(f"values are [n, d], ids [n], nulls [n, d]: {values.shape}, {ids.shape}")
+    if nulls is not None and nulls.dtype != np.bool_:
+        raise ValueError(f"nulls are a mask, bool, not {nulls.dtype}")
     if len(np.unique(ids)) < len(ids):
         raise ValueError("ids of records are all different: give row numbers, or None")
     return Records(values, ids, nulls)

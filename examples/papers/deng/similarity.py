@@ -22,7 +22,8 @@ import numpy as np
 from examples.papers.figures import draw
 from examples.papers.parts import Options, counted, main, row
 from examples.papers.statements import said
-from streamq.stdlib.sketches.pair_count import Floats, PairCounts, self_join_offline
+from streamq.stdlib.sketches.counters import Floats
+from streamq.stdlib.sketches.pair_count import PairCounts, self_join_offline
 from streamq.stdlib.sketches.pair_exact import sampled_pairs
 from streamq.stdlib.sketches.pair_sketch import empty_pair_sketch
 from streamq.stdlib.sketches.similarity_plan import plan_similarity

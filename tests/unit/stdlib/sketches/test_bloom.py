@@ -104,6 +104,8 @@ def test_a_filter_has_bits_and_hashes() -> None:
     for bits, hashes in [(0, 1), (1, 0)]:
         with pytest.raises(ValueError, match="a bit and a hash at least"):
             Bloom(bits, hashes, 1)
+    with pytest.raises(ValueError, match="a distinct element at least: 0"):
+        bloom_hashes(1000, 0)
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 4])

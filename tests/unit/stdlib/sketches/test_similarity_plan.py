@@ -19,6 +19,7 @@ from streamq.stdlib.sketches.similarity_plan import (
     online_bound,
     pair_weights,
     plan_similarity,
+    rate_of,
     repetitions,
     samples_of,
     whole,
@@ -129,6 +130,25 @@ def test_the_median_of_so_many_fails_no_more_often(confidence: float) -> None:
     wrong = [math.comb(times, i) * (1 / 8) ** i * (7 / 8) ** (times - i) for i in range(times + 1)]
     assert sum(wrong[times // 2 + 1 :]) <= 1 - confidence
     assert repetitions(0.95) == 9
+
+
+def test_the_rate_of_a_selectivity_is_that_of_its_bound() -> None:
+    """Were all pairs similar: 8 variances by the offline bound are the square of what was asked for."""
+    n, off = 10_000, 0.003
+    rate = rate_of(5, 4, off, n)
+    # 8 * 7.0711^2 / (0.003^2 * 10^8), of n (n - 1) pairs.
+    assert rate == pytest.approx(8 * 50 / (9e-6 * 1e8) / (1 - 1e-4))
+    assert rate_of(6, 5, off, 100) == 1
+    assert rate_of(6, 5, off, 1) == rate_of(6, 5, off, 0) == 1
+    small = rate_of(5, 4, 0.01, n)
+    assert 8 * offline_bound(5, 4, small, n * (n - 1)) ** 2 == pytest.approx(0.01**2)
+    for wrong in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="how far off"):
+            rate_of(5, 4, wrong, n)
+
+
+def test_bounds_of_nothing_are_infinite() -> None:
+    assert offline_bound(6, 4, 0.5, 0) == online_bound(6, 4, 0.5, 0, 10, 100) == math.inf
 
 
 @pytest.mark.parametrize(

@@ -182,3 +182,5 @@ def test_plans_follow_gaps() -> None:
         assert plan.bits <= bits
     with pytest.raises(ValueError, match=r"too few .* would do"):
         plan_with_gaps(50, 0.1, near)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        plan_with_gaps(bits, 0.0, near)

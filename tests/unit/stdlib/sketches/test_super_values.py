@@ -122,6 +122,8 @@ def test_records_are_checked() -> None:
         records(values, np.array([1, 2, 1], np.uint64))
     with pytest.raises(ValueError, match=r"values are \[n, d\]"):
         records(values, nulls=np.zeros((3, 3), np.bool_))
+    with pytest.raises(ValueError, match="a mask, bool, not int64"):
+        records(values, nulls=np.zeros((3, 2), np.int64))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="2 attributes, and the plan is for 3"):
         next(super_values(records(values), plan_similarity(3, 1)))
 

@@ -1,6 +1,6 @@
 """The figures of chapter 4 of the thesis, whose numbers are lost: orders of magnitude and who is ahead of whom.
 
-A million rows of a million keys by Zipf's law. ``TABLE``: mean absolute errors of CM, CMM by mean noise, CMM by median noise,
+A million rows of a million keys by Zipf's law. ``ALL_KEYS``, ``TOP_KEYS``: mean absolute errors of CM, CMM by mean noise, CMM by median noise,
 Fast-AGMS and minimal increase, from another program with other hashes, and the same frequencies but for chance.
 """
 
