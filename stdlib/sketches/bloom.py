@@ -52,6 +52,15 @@ class Bloom:
         """The cells of each key, ``[hashes, n]``."""
         return probe_cells(keys, self.hashes, len(self.values), self.seed)
 
+    @property
+    def distinct(self) -> float:
+        """Distinct elements that came, estimated (linear counting: Whang et al. 1990); infinite where no cell is left.
+
+        An element sets K cells of m, each is 0 after n of them with a chance of e^(-Kn/m).
+        """
+        bits, zeros = len(self.values), int(np.count_nonzero(self.values == 0))
+        return -bits / self.hashes * math.log(zeros / bits) if zeros else math.inf
+
     def has(self, keys: Keys) -> Flags:
         """Whether each key came before, ``[n]``; remembers nothing."""
         return self.has_cells(self.cells_of(keys))
@@ -96,7 +105,7 @@ class Bloom:
             found[first & ((1 << bits) - 1)] = False
         return found
 
-    def merge(self, other: Bloom) -> Bloom:
+    def merged(self, other: Bloom) -> Bloom:
         """The filter of both streams. ValueError where bits, hashes or seed differ: the cells would be others'."""
         if (len(self.values), self.hashes, self.seed) != (
             len(other.values),
@@ -107,9 +116,9 @@ class Bloom:
                 f"filters of the same bits, hashes and seed can be merged: {len(self.values)}, {self.hashes}, {self.seed} "
                 f"and {len(other.values)}, {other.hashes}, {other.seed}"
             )
-        merged = Bloom(len(self.values), self.hashes, self.seed)
-        merged.values = self.values | other.values
-        return merged
+        both = Bloom(len(self.values), self.hashes, self.seed)
+        both.values = self.values | other.values
+        return both
 
     def to_bytes(self) -> bytes:
         """A header and eight cells a byte."""

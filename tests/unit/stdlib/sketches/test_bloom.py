@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -78,12 +80,31 @@ def test_filters_of_two_streams_are_one_of_both() -> None:
     both.observe(keys)
     a.observe(keys[::2])
     b.observe(keys[1::2])
-    merged = a.merge(b)
+    merged = a.merged(b)
     assert np.array_equal(merged.values, both.values)
     assert not np.array_equal(a.values, both.values)
     for other in (Bloom(20_001, 5, 1), Bloom(20_000, 4, 1), Bloom(20_000, 5, 2)):
         with pytest.raises(ValueError, match="same bits, hashes and seed"):
-            a.merge(other)
+            a.merged(other)
+
+
+@pytest.mark.parametrize("hashes", [1, 3])
+def test_B5_distinct_elements_by_cells_that_are_left(hashes: int) -> None:  # noqa: N802
+    """50,000 distinct elements, half of them twice, in 65,536 cells by hash.
+
+    With t = n / m the estimate has a deviation of sqrt(m (e^t - t - 1)) for one hash, 158; with K of them and K m cells
+    draws are K times as many of as large a share: sqrt(K m (e^t - t - 1)) / K, less. 4 of these.
+    """
+    keys = mix64(np.arange(50_000, dtype=np.uint64))
+    filter_ = Bloom(hashes << 16, hashes, 1)
+    filter_.observe(np.append(keys, keys[::2]))
+    t = 50_000 / 65_536
+    deviation = math.sqrt((hashes << 16) * (math.exp(t) - t - 1)) / hashes
+    assert abs(filter_.distinct - 50_000) < 4 * deviation
+    assert Bloom(10, 1, 1).distinct == 0
+    full = Bloom(1, 1, 1)
+    full.observe(keys[:1])
+    assert full.distinct == math.inf
 
 
 def test_stored_and_taken_up_again() -> None:

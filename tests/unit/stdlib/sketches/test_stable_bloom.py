@@ -294,7 +294,7 @@ def test_two_filters_merged_would_be_none() -> None:
     assert (a.values == 0).mean() == pytest.approx(plan.zero_fraction**2, abs=0.01)
     # (1 - z*^2)^2 = .24, falling as new ones come: 1,000 have renewed a tenth of the cells; 5 deviations are .07.
     assert a.observe(new_keys(1000, 3)).mean() == pytest.approx(0.23, abs=0.07)
-    assert not hasattr(a, "merge")
+    assert not hasattr(a, "merged")
 
 
 @pytest.mark.parametrize(
