@@ -7,7 +7,7 @@ import pytest
 
 from streamq.stdlib.sketches.bloom import AT_ONCE, Bloom
 from streamq.stdlib.sketches.buffering import reuse_distances
-from streamq.stdlib.sketches.hashing import Keys, mix64
+from streamq.stdlib.sketches.hashing import Keys
 from streamq.stdlib.sketches.lookalike import crawl
 from streamq.stdlib.sketches.membership_measures import (
     first_occurrences,
@@ -23,10 +23,7 @@ from streamq.stdlib.sketches.membership_plan import (
 )
 from streamq.stdlib.sketches.rotating_bloom import RotatingBloom
 from streamq.stdlib.sketches.stable_bloom import StableBloom
-
-
-def new_keys(n: int, seed: int) -> Keys:
-    return mix64(np.arange(n, dtype=np.uint64) + (np.uint64(seed) << np.uint64(40)))
+from tests.unit.stdlib.sketches.new_keys import new_keys
 
 
 class Plain:

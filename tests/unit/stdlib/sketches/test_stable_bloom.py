@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streamq.stdlib.sketches.bloom import Bloom
-from streamq.stdlib.sketches.hashing import Keys, buckets, mix64, row_seed
+from streamq.stdlib.sketches.hashing import Keys, buckets, row_seed
 from streamq.stdlib.sketches.lookalike import crawl
 from streamq.stdlib.sketches.membership_measures import (
     first_occurrences,
@@ -24,6 +24,7 @@ from streamq.stdlib.sketches.stable_theory import (
     plan_with_gaps,
     zeros_after,
 )
+from tests.unit.stdlib.sketches.new_keys import new_keys
 from tests.unit.stdlib.sketches.plain_stable import PlainStable, step
 
 SHAPES = [
@@ -36,10 +37,6 @@ SHAPES = [
     (2, 1, 0, 1),
     (8, 5, 1, 3),
 ]
-
-
-def new_keys(n: int, seed: int) -> Keys:
-    return mix64(np.arange(n, dtype=np.uint64) + (np.uint64(seed) << np.uint64(40)))
 
 
 def test_G1_trace() -> None:  # noqa: N802
