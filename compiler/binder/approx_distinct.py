@@ -18,6 +18,9 @@ from streamq.stdlib.sketches.membership_plan import (
 
 STABLE, ROTATING = "STABLE", "ROTATING"
 
+LEAST_FP, MOST_FP = 1e-7, 0.9
+"""Shares of false positives that a filter is planned for."""
+
 
 def remembers(asked: ast.Approx, plan: lg.Logical, span: Span) -> Remembers:
     """The filter that a block asks for, over the rows of ``plan``; ``Abort`` where there is none."""
@@ -32,8 +35,12 @@ def remembers(asked: ast.Approx, plan: lg.Logical, span: Span) -> Remembers:
             "a Stable Bloom filter has no window", asked.span, "leave METHOD out, or the window: it forgets old rows as new ones come",
         )
     fp, memory = FP if asked.within is None else asked.within, MEMORY if asked.memory is None else asked.memory
-    if not 0 < fp < 1:
-        raise _wrong("WITHIN is the share of new rows that may be lost, between 0 and 100 percent", asked.span, "WITHIN FP 1 PERCENT")
+    if not LEAST_FP <= fp <= MOST_FP:
+        raise _wrong(
+            f"WITHIN is the share of new rows that may be lost, from {LEAST_FP:.5%} to {MOST_FP:.0%}", asked.span, "WITHIN FP 1 PERCENT",
+        )
+    if memory < 1:
+        raise _wrong("MEMORY must be above 0", asked.span, "MEMORY 64 KB")
     if not range_ms and asked.method != ROTATING:
         _check(memory, BUCKETS * least_stable_bits(fp), fp, asked.span)
         whole = plan_stable(memory * 8, fp)
@@ -51,16 +58,24 @@ def remembers(asked: ast.Approx, plan: lg.Logical, span: Span) -> Remembers:
 
 def _range_ms(plan: lg.Logical, span: Span) -> int:
     """The length of the window over the rows; 0 where there is none. Other windows let go of their rows by themselves."""
-    match plan.window:
-        case None | lg.Unbounded() if plan.change is lg.Change.APPEND:
-            return 0
-        case lg.TimeRange(range_ms=ms) if plan.change is lg.Change.MOVING:
+    if plan.change is lg.Change.APPEND:
+        return 0
+    rows = plan
+    while isinstance(rows, lg.Project | lg.Filter):
+        rows = rows.input
+    match rows:
+        case lg.Window(spec=lg.TimeRange(range_ms=ms)) if rows.input.change is lg.Change.APPEND:
             return ms
+        case _ if plan.change is lg.Change.FINAL:
+            raise _refused("under a window that ends", span, "DISTINCT keeps the rows of the window only")
         case _:
-            raise Abort(Diagnostic(
-                "SQ0501", "APPROX DISTINCT over this cannot be run", span,
-                help="it is for streams and for windows [RANGE t]; the rows of other windows end, so DISTINCT keeps few",
-            ))
+            raise _refused(
+                "of a relation whose rows come and go", span, "say ISTREAM for the rows that come, or put [RANGE t] right after the stream",
+            )
+
+
+def _refused(of_what: str, span: Span, help: str) -> Abort:
+    return Abort(Diagnostic("SQ0501", f"APPROX DISTINCT {of_what} cannot be run", span, help=help))
 
 
 def _check(memory: int, least_bits: int, fp: float, span: Span) -> None:

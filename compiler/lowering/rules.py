@@ -16,7 +16,7 @@ from streamq.compiler.lowering.ordering import lower_last, lower_sort
 from streamq.compiler.lowering.scans import lower_scan, with_rows
 from streamq.compiler.lowering.shedders import lower_shed
 from streamq.compiler.lowering.similar import has_pairs, lower_pairs
-from streamq.compiler.lowering.sketch_panes import lower_panes
+from streamq.compiler.lowering.sketch_weights import lower_weighted
 from streamq.compiler.lowering.sql import SESSION, WINDOW, above_watermark, aggregate, quote, to_sql
 from streamq.compiler.lowering.state import (
     LowerContext,
@@ -186,9 +186,9 @@ def _aggregate(node: lg.Aggregate, below: Lowered, context: LowerContext) -> Low
         _refuse_keyed(node)
         return lower_pairs(node, below, keys, context)
     _refuse_keyed(node)
-    panes = lower_panes(node, below, keys, context)
-    if panes is not None:
-        return panes
+    weighted = lower_weighted(node, below, keys, context)
+    if weighted is not None:
+        return weighted
     if below.session is not None:
         return _session(node, below, keys, context)
     if node.input.change is lg.Change.APPEND:

@@ -1,7 +1,8 @@
 """Rows that did not come before, as far as is remembered: one bucket of SELECT APPROX DISTINCT (ADR 0017).
 
 State: a filter, which does not grow. Rows of a micro-batch are looked at in order of time, those of one time by their hash,
-so that a micro-batch that is run again gives the same. Of equal rows in one the filter sees the first only.
+so that a micro-batch that is run again gives the same. Of equal rows in one the filter sees the first only. Rows that go, of
+a relation, are not looked at.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ class Seen:
     def advance(self, state: State, rows: Table, upto: int) -> tuple[State, Table]:
         """The filter after the rows, and those of them that are new, in order of time."""
         del upto
+        if length(rows):
+            rows = take(rows, rows["sign"] > 0)
         if not length(rows):
-            return state, rows
+            return state, {}
         rows = take(rows, np.lexsort((rows["row"], rows["at"])))
         rows = take(rows, self._firsts(rows))
         keys = rows["row"].view(np.uint64)
