@@ -194,11 +194,12 @@ class Cast(Expr):
 class Approx(Node):
     """What a sketch may cost and how far it may err; None: the planner says.
 
-    ``within``: the error, 0 to 1; ``confidence``: how often it holds; ``memory``: bytes; ``sample``: the share of what
+    ``within``: the error, 0 to 1, ``fp``: said to be that of false positives; ``confidence``: how often it holds; ``memory``: bytes; ``sample``: the share of what
     could be looked at that is; ``method``: the sketch, in capitals.
     """
 
     within: float | None = None
+    fp: bool = False
     confidence: float | None = None
     memory: int | None = None
     sample: float | None = None

@@ -16,10 +16,19 @@ from streamq.dsl.words import MEMORY_UNITS
 
 def approx(b: Build, span: Span, *items: Setting) -> ast.Approx:
     given = settings(b, items)
+    within, fp = given.get("WITHIN", (None, False))
     return ast.Approx(
-        within=given.get("WITHIN"), confidence=given.get("CONFIDENCE"), memory=given.get("MEMORY"),
+        within=within, fp=fp, confidence=given.get("CONFIDENCE"), memory=given.get("MEMORY"),
         sample=given.get("SAMPLE"), method=given.get("METHOD"), span=span,
     )
+
+
+def approx_within(_b: Build, span: Span, share: float) -> Setting:
+    return ("WITHIN", (share, False), span)
+
+
+def approx_within_fp(_b: Build, span: Span, share: float) -> Setting:
+    return ("WITHIN", (share, True), span)
 
 
 def approx_memory(b: Build, span: Span, amount: Decimal, unit: str) -> Setting:
@@ -35,7 +44,8 @@ APPROX_ACTIONS: dict[str, Callable[..., Any]] = {
     "approx_confidence": setting("CONFIDENCE"),
     "approx_memory": approx_memory,
     "approx_method": approx_method,
-    "approx_within": setting("WITHIN"),
+    "approx_within": approx_within,
+    "approx_within_fp": approx_within_fp,
     "memory_unit": keyword,
 }
 """Rule or alias of the grammar to the function that makes its value."""

@@ -130,7 +130,7 @@ def _call(call: ast.Call, docs: Docs) -> Doc:
 
 def _approx(approx: ast.Approx) -> Doc:
     return words(
-        None if approx.within is None else f"WITHIN {percent_text(approx.within)}",
+        None if approx.within is None else f"WITHIN {'FP ' if approx.fp else ''}{percent_text(approx.within)}",
         None if approx.confidence is None else f"CONFIDENCE {percent_text(approx.confidence)}",
         None if approx.memory is None else f"MEMORY {_memory_text(approx.memory)}",
         None if approx.sample is None else f"SAMPLE {percent_text(approx.sample)}",

@@ -86,7 +86,7 @@ TABLES: dict[str, Any] = {
 ['approx_item', 2, 'approx_confidence', [1]],
 ['approx_item', 3, 'approx_memory', [1, 2]],
 ['approx_item', 2, 'approx_method', [1]],
-['approx_item', 3, 'approx_within', [2]],
+['approx_item', 3, 'approx_within_fp', [2]],
 ['approx_item', 2, 'approx_within', [1]],
 ['approx_item', 1, None, [0]],
 ['atom', 5, 'case', [-1000, -2, 3]],

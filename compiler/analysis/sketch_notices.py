@@ -12,7 +12,7 @@ from streamq.compiler.ir.rewrite import exprs_of, walk
 from streamq.compiler.ir.sketches import BUCKETS, PAIR_COUNTS, READ_AS, Remembers, pair_counts
 from streamq.compiler.notices import PlanNotice
 from streamq.dsl.source import Span
-from streamq.stdlib.sketches.kinds import DEPTH
+from streamq.stdlib.sketches.kinds import DEPTH, MOST_MEMORY, in_units
 from streamq.stdlib.sketches.linear_plan import Method, Purpose, error_of
 
 _READ: dict[str, tuple[Purpose, str, str]] = {
@@ -32,18 +32,18 @@ def sketch_notices(plan: lg.LogicalPlan) -> tuple[PlanNotice, ...]:
     """A notice for each sketch of each query, in the order of the queries; of a plan after the passes."""
     found: list[PlanNotice] = []
     for query in plan.queries:
-        told: dict[tuple[str, Span], PlanNotice] = {}
+        told: list[PlanNotice] = []
         calls = {
             name: call for node in walk(query.root) if isinstance(node, lg.Aggregate) for name, call in node.aggregates
         }
         for node in walk(query.root):
             if isinstance(node, lg.Distinct) and node.approx is not None:
-                told["distinct", node.origin] = _remembers(query.name, node.approx, node.origin)
+                told.append(_remembers(query.name, node.approx, node.origin))
             for part in (part for expr in exprs_of(node) for part in walk_expr(expr)):
                 notice = _told(query.name, part, calls) if isinstance(part, Call | AggCall) else None
-                if notice is not None and isinstance(part, Call | AggCall):
-                    told.setdefault((part.function, part.origin), notice)
-        found.extend(told.values())
+                told += [] if notice is None else [notice]
+        # Of a sketch that is read in several places one.
+        found.extend({(n.message, n.hint): n for n in reversed(told)}.values())
     return tuple(found)
 
 
@@ -70,9 +70,9 @@ def _counters(query: str, part: Call, sketch: AggCall) -> PlanNotice:
     purpose, of_cmm, of_cm = _READ[part.function]
     name, _ = READ_AS[part.function]
     width, depth = _shape(sketch)
-    texts = [a.value for a in part.args if isinstance(a, Literal)]
-    method = str(texts[-1]) if isinstance(texts[-1], str) else "CMM"
-    confidence = next(t for t in texts if isinstance(t, float))
+    settings = [a.value for a in part.args if isinstance(a, Literal)]
+    method = "CMM" if purpose == "join" else str(settings.pop())
+    confidence = float(settings[-1] or 0)
     read: Method = "CM" if method == "CM" else "CMM"
     off = error_of(purpose, read, width)
     how = {
@@ -82,10 +82,17 @@ def _counters(query: str, part: Call, sketch: AggCall) -> PlanNotice:
     return PlanNotice(
         "sketch", query, f"{name} is kept in Spark's count_min_sketch, {depth} rows of {width:,} counters, "
         f"{_size(8 * width * depth)} a group",
-        hint=f"it is read {how}; off by at most {off:.2%} of {of_cm if read == 'CM' else of_cmm} in {confidence:.0%} of cases",
-        action=f"say WITHIN {off / 2:.2%} or MEMORY {_size(4 * 8 * width * depth)} inside to halve that".replace("%", " PERCENT")
-        if read == "CMM" else "", span=part.origin,
+        hint=f"it is read {how}; off by at most {off:.2%} of {of_cm if read == 'CM' else of_cmm} in {confidence * 100:g}% of cases",
+        action=_halved(off, 8 * width * depth, read), span=part.origin,
     )
+
+
+def _halved(off: float, memory: int, read: Method) -> str:
+    """What halves an error, where that can be had: as many columns for CM, four times as many without noise."""
+    more = memory * (2 if read == "CM" else 4)
+    if more > MOST_MEMORY:
+        return ""
+    return f"say WITHIN {100 * off / 2:.3g} PERCENT or MEMORY {in_units(more)} inside to halve that"
 
 
 def _shape(sketch: AggCall) -> tuple[int, int]:
@@ -111,17 +118,22 @@ def _pairs(query: str, call: AggCall) -> PlanNotice:
     asked = pair_counts(call)
     plan, width = asked.plan, asked.width
     sets = sum(plan.n_proj)
-    drawn = "" if plan.exact else " that are drawn for it"
+    what = f"the {sets} sets of columns of a row" if sets > 1 else "the columns of a row"
+    if not plan.exact:
+        what += " that are drawn for it"
+    bounds = "the bounds say how far off it is" if width else "it is exact"
+    if not plan.exact:
+        bounds = "it has no bounds: what a sample is off by depends on how pairs hang together"
+        bounds += ", and here that is much" if plan.is_loose else ""
+    elif asked.weight is not None:
+        bounds = "it has no bounds where rows were shed: what that is off by depends on how pairs hang together"
     if width:
         size = 8 * DEPTH * width * len(plan.n_proj)
-        message = f"SIMILAR_PAIRS keeps the {sets} sets of columns of a row{drawn} in signed counters, {_size(size)} a group"
-        return PlanNotice("sketch", query, message, hint="the bounds say how far off it is; more MEMORY brings them together", span=call.origin)
-    return PlanNotice(
-        "sketch", query, f"SIMILAR_PAIRS counts the values of the {sets} sets of columns of a row{drawn}",
-        hint="it is exact" if plan.exact else "it has no bounds: what a sample is off by depends on how pairs hang together"
-        + (", and here that is much" if plan.is_loose else ""),
-        action="each different value is kept until the window ends; say MEMORY 1 MB inside to bound that", span=call.origin,
-    )
+        message, action = f"SIMILAR_PAIRS keeps {what} in signed counters, {_size(size)} a group", "more MEMORY makes it better"
+    else:
+        message = f"SIMILAR_PAIRS counts {what} by their values"
+        action = "each different value is kept until the window ends; say MEMORY 1 MB inside to bound that"
+    return PlanNotice("sketch", query, message, hint=bounds, action=action, span=call.origin)
 
 
 def _remembers(query: str, filter_: Remembers, span: Span) -> PlanNotice:

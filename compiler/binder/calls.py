@@ -9,6 +9,7 @@ from streamq.compiler.binder.sketches import bind_sketch
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.logical import FunctionDecl
+from streamq.compiler.ir.sketches import shown
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.source import Span
@@ -112,7 +113,7 @@ def _bind_aggregate(
         inner = next((e for e in ir.walk(arg) if isinstance(e, ir.AggCall)), None)
         if inner is not None:
             return binder.context.error(
-                "SQ0404", f"{inner.function} stands inside {spec.name}", inner.origin,
+                "SQ0404", f"{shown(inner.function)} stands inside {spec.name}", inner.origin,
                 label="an aggregate inside an aggregate",
                 help="compute the inner one in a view or subquery, and aggregate that",
             )
@@ -122,7 +123,7 @@ def _bind_aggregate(
         inner = next((e for e in ir.walk(condition) if isinstance(e, ir.AggCall)), None)
         if inner is not None:
             return binder.context.error(
-                "SQ0404", f"{inner.function} is an aggregate and cannot stand in FILTER",
+                "SQ0404", f"{shown(inner.function)} is an aggregate and cannot stand in FILTER",
                 inner.origin, label="an aggregate", help="FILTER tests single rows",
             )
         if is_unknown(condition):

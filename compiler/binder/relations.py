@@ -11,6 +11,7 @@ from streamq.compiler.binder.scope import Entry, Scope
 from streamq.compiler.binder.windows import bind_window
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
+from streamq.compiler.ir.sketches import shown
 from streamq.dsl import ast
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.diagnostics import Abort, Diagnostic, Label, did_you_mean
@@ -269,10 +270,11 @@ def _may_be_missing(e: ir.Expr) -> ir.Expr | None:
 
 def reject_aggregates(bound: ir.Expr, clause: str, context: BindContext) -> bool:
     """Reports aggregates in a clause that sees single rows; True where there was one."""
-    found = [part for part in ir.walk(bound) if isinstance(part, ir.AggCall)]
-    for part in found:
+    # One of a call: an estimate is made of several.
+    found = {part.origin: part for part in reversed([*ir.walk(bound)]) if isinstance(part, ir.AggCall)}
+    for part in reversed(found.values()):
         context.error(
-            "SQ0404", f"{part.function} is an aggregate and cannot stand in {clause}",
+            "SQ0404", f"{shown(part.function)} is an aggregate and cannot stand in {clause}",
             part.origin, label="an aggregate",
             help="use HAVING" if clause == "WHERE" else "",
         )

@@ -12,7 +12,7 @@ from streamq.compiler.binder.context import UNKNOWN, is_unknown
 from streamq.compiler.binder.sketches import impossible, item, number, of_rows, refused, whole
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir.expr import Expr
-from streamq.compiler.ir.sketches import PAIR_COUNTS
+from streamq.compiler.ir.sketches import PAIR_COUNTS, shown
 from streamq.dsl import ast
 from streamq.dsl.types import BOOLEAN, DOUBLE, INT, Array, holds_map, is_integer, with_article
 from streamq.stdlib.estimate.confidence import deviations
@@ -54,7 +54,7 @@ def _columns(binder: ExpressionBinder, row: ast.Expr, name: str) -> tuple[Expr, 
         inner = next((e for e in ir.walk(value) if isinstance(e, ir.AggCall)), None)
         if inner is not None:
             value = binder.context.error(
-                "SQ0404", f"{inner.function} stands inside {name}", inner.origin, label="an aggregate inside an aggregate",
+                "SQ0404", f"{shown(inner.function)} stands inside {name}", inner.origin, label="an aggregate inside an aggregate",
                 help="compute the inner one in a view or subquery, and aggregate that",
             )
         elif not is_unknown(value) and holds_map(value.type):
@@ -118,6 +118,11 @@ def _pairs(
     width = 0
     try:
         plan = plan_similarity(len(columns), least, asked.sample)
+        sets = sum(math.comb(len(columns), k) for k in plan.ks)
+        if sets > MOST_SETS:
+            raise ValueError(
+                f"a row has {sets:,} sets of at least {least} of {len(columns)} columns; compare fewer columns, or ask for more equal values"
+            )
         if asked.memory is not None:
             width = width_of(plan, asked.memory)
     except ValueError as problem:
@@ -160,7 +165,7 @@ def _reading(plan: SimilarityPlan, width: int, z: float) -> FunctionSpec:
 
     weights = inversion_weights(plan)
     terms = [f"{weight!r}D * ({at(2 * i)} - {at(2 * i + 1)})" for i, weight in enumerate(weights)]
-    size = f"greatest(0D, {' + '.join(terms)}) / 2"
+    size = f"round(greatest(0D, {' + '.join(terms)}) / 2)"
     if not plan.exact:
         bounds = ["CAST(NULL AS DOUBLE)"] * 2
     elif not width:
@@ -169,11 +174,16 @@ def _reading(plan: SimilarityPlan, width: int, z: float) -> FunctionSpec:
         spread = " + ".join(f"pow({weight * math.sqrt(2 / width)!r}D * {at(2 * i)}, 2)" for i, weight in enumerate(weights))
         error = f"{z * MIDDLE / 2!r}D * sqrt({spread})"
         bounds = [f"greatest(0D, {size} - {error})", f"{size} + {error}"]
+    # Of rows of which some were shed the last count is above 0, and what is off then depends on how pairs hang together too.
+    bounds = [f"if({at(2 * len(weights))} > 0D, NULL, {bound})" for bound in bounds]
     return FunctionSpec(
         name="PAIRS_OF", params=("ARRAY<DOUBLE>",), result="ARRAY<DOUBLE>", null_safe=True, category="parts of sketches",
         doc="Pairs of rows that are alike, with bounds.", sql=f"array({size}, {', '.join(bounds)})",
     )
 
+
+MOST_SETS = 300
+"""Sets of columns of a row that are looked at: each costs a hash of every row, and a line of the plan."""
 
 MIDDLE = 0.67
 """The standard deviation of the middle one of three normal numbers, in theirs (0.6698), a bit more."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from streamq.compiler.binder.context import UNKNOWN, is_unknown
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir.expr import Expr
-from streamq.compiler.ir.sketches import READ_AS
+from streamq.compiler.ir.sketches import READ_AS, shown
 from streamq.dsl import ast
 from streamq.dsl.records import replace
 from streamq.dsl.source import Span
@@ -19,6 +19,7 @@ from streamq.dsl.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
+    FLOAT,
     INT,
     STRING,
     Array,
@@ -30,12 +31,22 @@ from streamq.stdlib.functions.sketch_parts import PARTS
 from streamq.stdlib.registry import FunctionSpec
 from streamq.stdlib.signatures import Mismatch, Signature, match_call
 from streamq.stdlib.sketches.heavy_plan import plan_heavy
-from streamq.stdlib.sketches.kinds import CONFIDENCE, MEMORY, READ_BY, SEED
+from streamq.stdlib.sketches.kinds import (
+    CONFIDENCE,
+    LEAST_WIDTH,
+    MEMORY,
+    MOST_MEMORY,
+    READ_BY,
+    SEED,
+    in_units,
+)
 from streamq.stdlib.sketches.linear_plan import (
+    COUNTER_BYTES,
     LinearPlan,
     Method,
     Purpose,
-    plan_of_both,
+    depth_of,
+    error_of,
     plan_of_error,
     plan_of_memory,
     spark_arguments,
@@ -71,7 +82,7 @@ def bind_sketch(binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec) ->
         inner = next((e for e in ir.walk(part) if isinstance(e, ir.AggCall)), None)
         if inner is not None:
             return binder.context.error(
-                "SQ0404", f"{inner.function} stands inside {spec.name}", inner.origin, label="an aggregate inside an aggregate",
+                "SQ0404", f"{shown(inner.function)} stands inside {spec.name}", inner.origin, label="an aggregate inside an aggregate",
                 help="compute the inner one in a view or subquery, and aggregate that",
             )
     work = _Sketches(binder, node, condition)
@@ -154,7 +165,10 @@ class _Sketches:
         sides = [self._sketch("join", side) for side in (left, right)]
         if sides[0] is None or sides[1] is None:
             return self._unknown()
-        args = (sides[0], self._count(left), sides[1], self._count(right), number(self.confidence))
+        # A row with two equal values is a pair with itself, which where rows are shed stands for as many as the row does.
+        same = ir.Op(op="=", args=(left, right), type=BOOLEAN, origin=self.node.span)
+        own = of_rows("COUNT_IF", (same,), self.condition, self.node.span)
+        args = (sides[0], self._count(left), sides[1], self._count(right), own, number(self.confidence))
         return item(part("JOIN_OF", args, self.node.span), 0)
 
     def heavy(self, value: Expr, share: Expr, matched: Signature) -> Expr:
@@ -171,6 +185,9 @@ class _Sketches:
             plan = plan_heavy(float(given), self.asked.within, self.asked.memory)
         except ValueError as problem:
             return self._impossible(str(problem))
+        if value.type in (DOUBLE, FLOAT):
+            # 0.0 and -0.0 are equal, and Spark's sketch would tell them apart.
+            value = ir.Op(op="+", args=(value, ir.Literal(value=0.0, type=value.type, nullable=False)), type=value.type, origin=value.origin)
         known = ir.Op(op="NOT", args=(ir.IsNull(operand=value, type=BOOLEAN, nullable=False),), type=BOOLEAN, nullable=False)
         condition = ir.conjunction((known,) if self.condition is None else (known, self.condition))
         top = of_rows("TOP_SKETCH", (value, whole(plan.reported), whole(plan.tracked)), condition, span)
@@ -188,10 +205,10 @@ class _Sketches:
             return None
         try:
             plan = self.plan(purpose)
+            eps, confidence = spark_arguments(plan)
         except ValueError as problem:
             self._impossible(str(problem))
             return None
-        eps, confidence = spark_arguments(plan)
         if self.condition is not None:
             value = ir.Case(whens=((self.condition, value),), default=None, type=value.type, origin=value.origin)
         return of_rows("FREQUENCY_SKETCH", (value, number(eps), number(confidence), whole(SEED)), None, self.node.span)
@@ -203,12 +220,24 @@ class _Sketches:
                 f"{self.asked.method} does not estimate this: {' or '.join(READ_BY[purpose])} would do"
             )
         method: Method = "CM" if self.asked.method == "CM" else "CMM"
-        within, memory = self.asked.within, self.asked.memory
+        within, memory = self.asked.within, MEMORY if self.asked.memory is None else self.asked.memory
         if within is None:
-            return plan_of_memory(purpose, method, MEMORY if memory is None else memory, self.confidence)
-        if memory is None:
-            return plan_of_error(purpose, method, within, self.confidence)
-        return plan_of_both(purpose, method, within, self.confidence, memory)
+            least = COUNTER_BYTES * LEAST_WIDTH * depth_of(method, self.confidence)
+            if memory < least:
+                raise ValueError(f"{memory:,} bytes are too few for this confidence; {in_units(least)} would do")
+            return plan_of_memory(purpose, method, memory, self.confidence)
+        plan = plan_of_error(purpose, method, within, self.confidence)
+        if plan.bytes > MOST_MEMORY:
+            best = error_of(purpose, method, MOST_MEMORY // (COUNTER_BYTES * plan.depth))
+            raise ValueError(
+                f"an error of {within:.3g} takes {plan.bytes / (1 << 30):,.1f} GB for each group; "
+                f"WITHIN {best:.4%} takes {in_units(MOST_MEMORY)}".replace("%", " PERCENT")
+            )
+        if self.asked.memory is None:
+            return plan if plan.width >= LEAST_WIDTH else replace(plan, width=LEAST_WIDTH)
+        if plan.bytes > memory:
+            raise ValueError(f"{memory:,} bytes are too few for an error of {within:.3%}; {in_units(plan.bytes)} would do")
+        return plan_of_memory(purpose, method, memory, self.confidence)
 
     def _method(self) -> Expr:
         return ir.Literal(value=self.asked.method or "AUTO", type=STRING, nullable=False)
@@ -233,6 +262,9 @@ def impossible(binder: ExpressionBinder, problem: str, span: Span) -> Expr:
     return binder.context.error("SQ0306", message, span, help=help)
 
 
+USUAL = {"WITHIN": "5 PERCENT", "CONFIDENCE": "95 PERCENT", "SAMPLE": "50 PERCENT"}
+
+
 def refused(binder: ExpressionBinder, node: ast.Call, *taken: str) -> bool:
     """Whether the call asks for something that it does not take, or for a share that is none; which is reported."""
     if node.approx is None:
@@ -249,11 +281,19 @@ def refused(binder: ExpressionBinder, node: ast.Call, *taken: str) -> bool:
                 help=f"it takes {', '.join(taken)}" if taken else "leave it out",
             )
             return True
-        if word in ("WITHIN", "CONFIDENCE") and isinstance(value, float) and not 0 < value < 1:
+        if word in USUAL and isinstance(value, float) and not 0 < value < 1:
             binder.context.error(
-                "SQ0306", f"{word} is a share between 0 and 100 percent", asked.span, help=f"say {word} 5 PERCENT, for example",
+                "SQ0306", f"{word} is a share between 0 and 100 percent", asked.span, help=f"say {word} {USUAL[word]}, for example",
             )
             return True
+    if asked.memory is not None and not 0 < asked.memory <= MOST_MEMORY:
+        binder.context.error(
+            "SQ0306", f"MEMORY is above 0, and at most {in_units(MOST_MEMORY)} for each group", asked.span, help="say MEMORY 64 KB, for example",
+        )
+        return True
+    if asked.fp:
+        binder.context.error("SQ0306", "only APPROX DISTINCT has false positives", asked.span, help="say WITHIN without FP")
+        return True
     return False
 
 

@@ -34,7 +34,9 @@ def united(node: ast.Select, plan: lg.Logical, bound: Sequence[Expr]) -> lg.Logi
     if inner.left.window != inner.right.window or inner.left.change is not inner.right.change:
         return plan
     sides = [frozenset(f.name for f in side.schema) for side in inner.inputs]
-    read = [*tests, *(part for e in bound for part in ir.walk(e) if isinstance(part, ir.AggCall))]
+    calls = [part for e in bound for part in ir.walk(e) if isinstance(part, ir.AggCall)]
+    # JOIN_SIZE counts the rows that have both values, of which there are none then.
+    read = [*tests, *(call for call in calls if call.function != "COUNT_IF")]
     if any(sum(bool(ir.columns_of(e) & side) for side in sides) != 1 for e in read):
         return plan
     used = [f for side in inner.inputs for f in side.schema if any(f.name in ir.columns_of(e) for e in read)]

@@ -10,6 +10,8 @@ from streamq.compiler.explain.words import show_operator
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.graph import PlanGraph, build_graph
+from streamq.compiler.ir.rewrite import walk
+from streamq.compiler.ir.sketches import BEHIND
 from streamq.compiler.notices import PlanNotice
 from streamq.dsl.records import dataclass
 from streamq.stdlib.connectors import find_connector
@@ -85,7 +87,17 @@ def _facts(node: lg.Logical, roots: list[lg.Logical]) -> tuple[str, ...]:
         stamped = () if time is None else (f"event time {time}",)
         return (", ".join(f"{f.name} {f.type}" for f in node.schema), *stamped)
     state = state_bound(node)
-    return () if state is None else (granularity(node, *roots).value, str(state))
+    return () if state is None else (_exactness(node, granularity(node, *roots).value), str(state))
+
+
+def _exactness(node: lg.Logical, when: str) -> str:
+    """At which instants it is the answer, and that it is one with estimates in it."""
+    estimates = any(
+        (isinstance(n, lg.Distinct) and n.approx is not None)
+        or (isinstance(n, lg.Aggregate) and any(call.function in BEHIND for _, call in n.aggregates))
+        for n in walk(node)
+    )
+    return f"{when} but for its estimates" if estimates else when
 
 
 def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan) -> tuple[str, ...]:
@@ -98,7 +110,7 @@ def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan) -> tuple[str, ...
     spec = find_connector("console" if sink is None else sink.connector, "sink")
     promise = spec.guarantee if spec is not None else ""
     inner = query.root.input.change if isinstance(query.root, lg.ToStream) else change
-    facts = [f"output {mode}", inner.value, granularity(query.root, query.root).value]
+    facts = [f"output {mode}", inner.value, _exactness(query.root, granularity(query.root, query.root).value)]
     return tuple(facts + ([f"sink promises {promise}"] if promise else []))
 
 

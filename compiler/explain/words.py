@@ -21,7 +21,7 @@ from streamq.compiler.ir.expr import (
     Quality,
     Udf,
 )
-from streamq.compiler.ir.sketches import READ_AS
+from streamq.compiler.ir.sketches import BEHIND, READ_AS
 from streamq.dsl.types import DATE, INTERVAL, TIMESTAMP, is_string
 from streamq.stdlib.sifters.predicates import Both, Compare, Either, Predicate
 
@@ -62,6 +62,8 @@ def show_expr(e: Expr) -> str:
             return f"{_BOUND[place]}{told}({', '.join(show_expr(args[i]) for i in of)})"
         case Index():
             return f"{_inner(e.operand)}[{show_expr(e.index)}]"
+        case Call(function="HEAVY_OF"):
+            return f"HEAVY_HITTERS({show_expr(e.args[0])})"
         case Call() | Udf():
             return f"{e.function}({', '.join(show_expr(a) for a in e.args)})"
         case AggCall():
@@ -91,6 +93,8 @@ def _literal(e: Literal) -> str:
 
 def _aggregate(e: AggCall) -> str:
     args = e.args[:-1] if e.spec.event_time else e.args
+    if e.function in BEHIND:
+        args = tuple(a for a in args if not isinstance(a, Literal))
     inner = ", ".join(show_expr(a) for a in args)
     inner = inner or ("*" if e.function == "COUNT" else "")
     distinct = "DISTINCT " if e.distinct else ""

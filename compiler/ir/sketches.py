@@ -41,8 +41,12 @@ PAIR_COUNTS = "PAIR_COUNTS"
 what these columns hold, and how many values went into it."""
 
 _SHOWN = {
-    FREQUENCY_SKETCH: "a sketch of frequencies", TOP_SKETCH: "HEAVY_HITTERS", PAIR_COUNTS: "SIMILAR_PAIRS", "ROWS_SEEN": "HEAVY_HITTERS",
+    FREQUENCY_SKETCH: "a sketch", TOP_SKETCH: "HEAVY_HITTERS", PAIR_COUNTS: "SIMILAR_PAIRS", "ROWS_SEEN": "HEAVY_HITTERS",
 }
+
+
+BEHIND = frozenset(_SHOWN)
+"""The aggregates behind estimates."""
 
 
 def shown(function: str) -> str:

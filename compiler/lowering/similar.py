@@ -15,6 +15,7 @@ the squares thereby is taken off: the sum of w (w - 1).
 from __future__ import annotations
 
 from itertools import combinations
+from random import Random
 
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
@@ -27,9 +28,8 @@ from streamq.dsl.records import dataclass, replace
 from streamq.dsl.types import BOOLEAN, INT
 from streamq.stdlib.sketches.kinds import DEPTH, SEED
 
-SIZE, SKETCH_ROW, ALIKE, SIGN, TAGS, DRAW = "__size", "__sketch_row", "__alike", "__sign", "__tags", "__draw"
-"""How many columns a set has, 0 for the row itself; the row of its sketch; its value, or counter; the counter's sign; all of
-these; and what draws the sets of a row."""
+SIZE, SKETCH_ROW, ALIKE, SIGN, TAGS = "__size", "__sketch_row", "__alike", "__sign", "__tags"
+"""How many columns a set has, 0 for the row itself; the row of its sketch; its value, or counter; the counter's sign; all of these."""
 
 PER_CALL = 100
 """Sizes of sets of one call of a block lie so far from those of the next."""
@@ -62,7 +62,7 @@ def lower_pairs(
     """The aggregate of a block with SIMILAR_PAIRS; the others in it are computed of the rows themselves."""
     if not below.window:
         raise refuse(
-            "SIMILAR_PAIRS without a window that ends cannot be run yet", node.origin,
+            "SIMILAR_PAIRS without TUMBLE or SLIDE cannot be run yet", node.origin,
             "put [TUMBLE 1 HOUR] or [RANGE 1 HOUR SLIDE 1 MINUTE] after the stream",
         )
     calls = [(n, c) for n, c in node.aggregates if c.function == PAIR_COUNTS]
@@ -87,7 +87,7 @@ def lower_pairs(
         if parts is None:
             raise refuse(
                 f"{shown(call.function)} beside SIMILAR_PAIRS cannot be run yet", call.origin,
-                "put one of them into a query of its own; COUNT, SUM, AVG, MIN, MAX, MIN_BY and MAX_BY can stand here",
+                "put one of them into a query of its own; COUNT, SUM, MIN, MAX, MIN_BY, MAX_BY, and AVG but of decimals, can stand here",
             )
         inner.extend(parts[0])
         found[name] = parts[1]
@@ -108,40 +108,53 @@ def _tagged(
 ) -> ph.Step:
     """Each row once as it is, and once for each of its sets of columns."""
     hashes: list[ph.Named] = []
-    sets = [f"array({_tag(0, 0, '0L', '1')})"]
+    drawn: list[ph.Named] = []
+    tags = [f"array({_tag(0, 0, '0L', '1')})"]
     for one in pairs:
         kept = "" if one.call.filter is None else f" OR NOT coalesce({to_sql(one.call.filter, below.columns)}, FALSE)"
         for place, arg in enumerate(one.asked.columns):
             text = to_sql(arg, below.columns)
             hashes.append((one.hash(place), f"if({text} IS NULL{kept}, NULL, xxhash64({place}, {text}))"))
-        sets += [_sets(one, k, l_k) for k, l_k in zip(one.asked.plan.ks, one.asked.plan.n_proj, strict=True)]
-    if any(not one.asked.plan.exact for one in pairs):
-        # Not by what is in a row: equal rows that draw the same sets would count too much. Spark draws anew in each micro-batch.
-        hashes.append((DRAW, "rand()"))
+        for k, l_k in zip(one.asked.plan.ks, one.asked.plan.n_proj, strict=True):
+            values = _values(one, k)
+            if l_k == len(values):
+                tags.append(f"array({', '.join(tag for value in values for tag in _tags(one, k, value))})")
+                continue
+            # Which sets stand beside each other is mixed, but the same in every run.
+            Random(SEED).shuffle(values)
+            drawn.append((f"__sets{one.tag(k)}", f"array({', '.join(values)})"))
+            tags.append(_drawn(one, k, l_k, len(values)))
     step_id = context.step_id(node, "sets")
-    hashed = ph.Select(below.step, (*below.passed(below.names), *hashes), id=step_id, origin=node.origin)
+    step = ph.Select(below.step, (*below.passed(below.names), *hashes), id=step_id, origin=node.origin)
+    if drawn:
+        # By no more than chance: equal rows that drew the same sets would count too much. Spark draws anew in each micro-batch.
+        draws = tuple((f"__draw{name.removeprefix('__sets')}", "rand()") for name, _ in drawn)
+        step = ph.Select(step, (*below.passed(below.names), *((n, quote(n)) for n, _ in hashes), *drawn, *draws), id=step_id, origin=node.origin)
     exploded = ph.Select(
-        hashed, (*below.passed(below.names), (TAGS, f"explode(concat({', '.join(sets)}))")), id=step_id, origin=node.origin,
+        step, (*below.passed(below.names), (TAGS, f"explode(concat({', '.join(tags)}))")), id=step_id, origin=node.origin,
     )
     fields = tuple((n, f"{quote(TAGS)}.{quote(n)}") for n in (SIZE, SKETCH_ROW, ALIKE, SIGN))
     told = ph.Select(exploded, (*below.passed(below.names), *fields), id=step_id, origin=node.origin)
     return ph.Where(told, f"{quote(ALIKE)} IS NOT NULL", id=step_id, origin=node.origin)
 
 
-def _sets(one: _Pairs, k: int, drawn: int) -> str:
-    """SQL of the tags of a row's sets of k columns: all of them, or those that a number of the row draws."""
+def _values(one: _Pairs, k: int) -> list[str]:
+    """SQL of the values of a row's sets of k columns; NULL where one of them is."""
     values = []
     for chosen in combinations(range(len(one.asked.columns)), k):
         parts = [quote(one.hash(place)) for place in chosen]
         unknown = " OR ".join(f"{part} IS NULL" for part in parts)
         values.append(f"if({unknown}, NULL, xxhash64({k}, {', '.join(parts)}))")
-    if drawn == len(values):
-        return f"array({', '.join(tag for value in values for tag in _tags(one, k, value))})"
-    drawing = ", ".join(
-        f"named_struct('by', xxhash64({quote(DRAW)}, {k}, {place}, {SEED}), 'alike', {value})" for place, value in enumerate(values)
-    )
-    tags = ", ".join(_tags(one, k, "e.alike"))
-    return f"flatten(transform(slice(array_sort(array({drawing})), 1, {drawn}), e -> array({tags})))"
+    return values
+
+
+def _drawn(one: _Pairs, k: int, drawn: int, sets: int) -> str:
+    """SQL of the tags of so many sets in a row, from a place that is drawn: each is drawn as often as any other, and none twice."""
+    tag = one.tag(k)
+    values = quote(f"__sets{tag}")
+    first = f"1 + CAST(floor({quote(f'__draw{tag}')} * {sets}) AS INT)"
+    tags = ", ".join(_tags(one, k, "e"))
+    return f"flatten(transform(slice(concat({values}, {values}), {first}, {drawn}), e -> array({tags})))"
 
 
 def _tags(one: _Pairs, k: int, value: str) -> list[str]:
@@ -161,7 +174,7 @@ def _tag(size: int, row: int, alike: str, sign: str) -> str:
 
 
 def _counts(one: _Pairs) -> str:
-    """For each size of a set: the size of the self-join of its values, and how many there were."""
+    """For each size of a set the size of the self-join of its values, and how many there were; then the sum of w (w - 1)."""
     items = []
     for k in one.asked.plan.ks:
         at = f"{quote(SIZE)} = {one.tag(k)}"
@@ -172,4 +185,5 @@ def _counts(one: _Pairs) -> str:
         else:
             items.append(f"sum(if({at}, {squares}, 0D))")
         items.append(f"sum(if({at} AND {quote(SKETCH_ROW)} = 0, `__rows`, 0D))")
-    return f"array({', '.join(items)})"
+    spread = f"sum(if({quote(SIZE)} = 0, `__spread`, 0D))"
+    return f"array({', '.join(items)}, {spread})"

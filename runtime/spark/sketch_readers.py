@@ -92,29 +92,36 @@ def self_join(sketches: pa.Array, rows: pa.Array, confidence: pa.Array, method: 
     return _answers(sketches, rows, of)
 
 
-def join(left: pa.Array, left_rows: pa.Array, right: pa.Array, right_rows: pa.Array, confidence: pa.Array) -> pa.Array:
-    """The size of the join of two columns: estimate and bounds, as arrays of three. Rows of both are shed independently."""
+def join(
+    left: pa.Array, left_rows: pa.Array, right: pa.Array, right_rows: pa.Array, own: pa.Array, confidence: pa.Array
+) -> pa.Array:
+    """The size of the join of two columns: estimate and bounds, as arrays of three.
+
+    ``own``: the rows that have two equal values, of all rows. Kept ones are pairs with themselves, which count w² and not w.
+    """
     known = np.flatnonzero(_there(left, left_rows) & _there(right, right_rows))
-    level = _level(confidence)
-    found = np.zeros((len(left), 3))
+    found, pairs = np.zeros((len(left), 3)), _numbers(own)
     for at in _pieces(known, left):
+        level = _level(confidence)
         a, b = (_groups(at, *side) for side in ((left, left_rows), (right, right_rows)))
         one = join_cmm_interval(a.counts, b.counts, a.totals, b.totals, level)
         if a.shed or b.shed:
-            one = _of_kept(one, a, b, level)
+            one = _of_kept(one, a, b, pairs[at], level)
         found[at] = np.stack([one.estimate, one.lo, one.hi], axis=1)
     return _arrays(found)
 
 
-def _of_kept(found: Interval, a: _Groups, b: _Groups, level: float) -> Interval:
-    """The join of all rows, wider by what sampling varies by.
+def _of_kept(found: Interval, a: _Groups, b: _Groups, own: NDArray[np.int64], level: float) -> Interval:
+    """The join of all rows, less what pairs of a row with itself count too much, and wider by what sampling varies by.
 
     The variance is at most v J sqrt(F2) of the other side for each, and v v' J, with v the mean of w - 1; Chebyshev.
     """
     f2 = [f2_interval(side.counts, side.totals, level).hi for side in (a, b)]
     variance = found.hi * (a.spread * np.sqrt(f2[1]) + b.spread * np.sqrt(f2[0]) + a.spread * b.spread)
     off = np.sqrt(variance / (1 - level))
-    return Interval(found.estimate, np.maximum(found.lo - off, 0.0), found.hi + off)
+    surplus = a.spread * own
+    estimate, low, high = (np.maximum(of - surplus, 0.0) for of in (found.estimate, found.lo - off, found.hi + off))
+    return Interval(estimate, low, high)
 
 
 def _answers(sketches: pa.Array, rows: pa.Array, of: Callable[[_Groups], Interval]) -> pa.Array:

@@ -60,18 +60,19 @@ _c.scalar(
 )
 _c.scalar(
     "JOIN_OF",
-    "array, BIGINT, array, BIGINT, DOUBLE!",
+    "array, BIGINT, array, BIGINT, BIGINT, DOUBLE!",
     "ARRAY<DOUBLE>",
-    "Estimate and bounds of the size of a join: sketch and rows of both sides, confidence.",
+    "Estimate and bounds of the size of a join: sketch and rows of both sides, rows with two equal values, confidence.",
     sql="`__join`({args})",
     null_safe=True,
 )
 # The type of the result follows from HEAVY_HITTERS, which has the one of its items.
 _HEAVY = (
-    "transform(filter({0}, e -> e.count >= {3} * {1}), e -> named_struct('item', e.item, "
+    "array_sort(transform(filter({0}, e -> e.count >= {3} * {1}), e -> named_struct('item', e.item, "
     "'count', CAST(round(e.count * ({2} / {1})) AS BIGINT), "
     "'count_lo', CAST(greatest(0D, round((e.count - {4} * {1}) * ({2} / {1}) - {5} * sqrt(e.count * ({2} / {1}) * greatest({2} / {1} - 1, 0)))) AS BIGINT), "
-    "'count_hi', CAST(round(e.count * ({2} / {1}) + {5} * sqrt(e.count * ({2} / {1}) * greatest({2} / {1} - 1, 0))) AS BIGINT)))"
+    "'count_hi', CAST(round(e.count * ({2} / {1}) + {5} * sqrt(e.count * ({2} / {1}) * greatest({2} / {1} - 1, 0))) AS BIGINT))), "
+    "(l, r) -> CASE WHEN l.count <> r.count THEN IF(l.count > r.count, -1, 1) WHEN l.item = r.item THEN 0 ELSE IF(l.item < r.item, -1, 1) END)"
 )
 _c.scalar(
     "HEAVY_OF",
@@ -111,7 +112,7 @@ READERS: dict[str, tuple[str, Reader]] = {
         "__join",
         Reader(
             "streamq.runtime.spark.sketch_readers:join",
-            (SKETCHES, "BIGINT", SKETCHES, "BIGINT", "DOUBLE"),
+            (SKETCHES, "BIGINT", SKETCHES, "BIGINT", "BIGINT", "DOUBLE"),
         ),
     ),
 }

@@ -10,6 +10,12 @@ CONFIDENCE = 0.95
 MEMORY = 64 * 1024
 """Bytes of a sketch where neither its size nor its error is asked for."""
 
+MOST_MEMORY = 256 << 20
+"""Bytes of a sketch: more is more than a row of Spark's state should be."""
+
+LEAST_WIDTH = 16
+"""Columns of a sketch that is planned: with fewer its error says nothing."""
+
 SEED = 20_070_901
 """Of all sketches of a program: those with one seed can be joined."""
 
@@ -25,6 +31,11 @@ FP = 0.01
 
 PANES = 8
 """Parts of a window of time in which what was seen is forgotten one after another."""
+
+def in_units(memory: int) -> str:
+    """So much memory or a bit more, as it is written in a program."""
+    return f"{-(-memory // 1024)} KB" if memory < 1 << 20 else f"{-(-memory // (1 << 20))} MB"
+
 
 DEPTH = 3
 """Rows of the sketch of a similarity size."""

@@ -33,6 +33,11 @@ SKETCHES: dict[str, Case] = {
     "heavy hitters": stream(
         f"SELECT HEAVY_HITTERS(k, 0.5) AS busy {_OF}", [(20, (("a", 4, 4, 4),)), (60, (("b", 1, 1, 1),))],
     ),
+    # 0.0 and -0.0 are one value; of as many the lesser comes first.
+    "heavy hitters of doubles": stream(
+        f"SELECT HEAVY_HITTERS(IF(v = 1, CAST(0 AS DOUBLE) * -1, IF(v = 2, CAST(0 AS DOUBLE), CAST(1 AS DOUBLE))), 0.5) AS busy {_OF}",
+        [(20, ((0.0, 3, 3, 3), (1.0, 3, 3, 3))), (60, ((1.0, 1, 1, 1),))],
+    ),
     # 1 meets 5 (6 - v), 3 meets 3, 5 meets 1: 2 · 2 + 1 · 1 + 2 · 2, and 2 meets nobody.
     "join size": stream(f"SELECT n FROM (SELECT JOIN_SIZE(v, 6 - v) AS n {_OF})", [(20, 9.0), (60, 0.0)]),
     "join size of two streams": stream(

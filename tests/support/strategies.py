@@ -86,9 +86,9 @@ TYPES = st.recursive(
 # --- expressions ---------------------------------------------------------------------------------
 
 APPROX = st.builds(
-    ast.Approx, within=maybe(FRACTIONS), confidence=maybe(FRACTIONS), memory=maybe(st.integers(0, 2**31 - 1)),
+    ast.Approx, within=maybe(FRACTIONS), fp=st.booleans(), confidence=maybe(FRACTIONS), memory=maybe(st.integers(0, 2**31 - 1)),
     sample=maybe(FRACTIONS), method=maybe(st.sampled_from(["CM", "STABLE"])),
-).filter(lambda node: node != ast.Approx())
+).filter(lambda node: node != ast.Approx() and (not node.fp or node.within is not None))
 
 _COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
 _OPERATORS = ["+", "-", "*", "/", "%", "||", *_COMPARISONS, "@>", "<@", "AND", "OR"]

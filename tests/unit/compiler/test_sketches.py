@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamq.compiler.driver import CompileResult
+from streamq.compiler.explain import render
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.rewrite import walk
@@ -43,7 +44,7 @@ def test_estimates_of_one_column_share_a_sketch() -> None:
         SELECT SELF_JOIN_SIZE(a) AS n, APPROX_FREQUENCY(a, MAX_BY(a, x)) AS f, JOIN_SIZE(a, b) AS j FROM s [TUMBLE 1 MINUTE]
         HAVING SELF_JOIN_SIZE(a) > 10;
     """)
-    assert sorted(aggregates(result)) == ["COUNT", "COUNT", "FREQUENCY_SKETCH", "FREQUENCY_SKETCH", "MAX_BY"]
+    assert sorted(aggregates(result)) == ["COUNT", "COUNT", "COUNT_IF", "FREQUENCY_SKETCH", "FREQUENCY_SKETCH", "MAX_BY"]
     assert columns(result) == ["n", "n_lo", "n_hi", "f", "f_lo", "f_hi", "j", "j_lo", "j_hi"]
     assert [f.name for f in result.require().queries[0].readers] == ["__frequency", "__join", "__self_join"]
 
@@ -88,7 +89,7 @@ def test_spark_s_own_sketches_are_named() -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("SELECT SIMILAR_PAIRS((a, b, c), 2) AS n", ("4 sets of columns", "it is exact")),
+        ("SELECT SIMILAR_PAIRS((a, b, c), 2) AS n", ("4 sets of columns of a row by their values", "it is exact")),
         ("SELECT SIMILAR_PAIRS((a, b, c), 2 MEMORY 1 MB) AS n", ("signed counters, 1,024.0 KB",)),
         ("SELECT SIMILAR_PAIRS((a, b, c), 1 SAMPLE 30 PERCENT) AS n", ("3 sets of columns of a row that are drawn", "no bounds")),
     ],
@@ -135,6 +136,74 @@ def test_a_query_reads_its_estimates_by_its_own_functions_only() -> None:
     """)
     assert [[f.name for f in q.readers] for q in result.require().queries] == [["__self_join"], []]
     assert not result.require().functions, "those are what the program declares"
+
+
+def test_one_notice_for_a_sketch_that_is_read_often() -> None:
+    result = plan_of("""
+        SELECT c, SELF_JOIN_SIZE(a) AS n FROM s [TUMBLE 1 MINUTE] GROUP BY c HAVING SELF_JOIN_SIZE(a) > 5 ORDER BY SELF_JOIN_SIZE(a) LIMIT 3;
+    """)
+    assert len(notices(result)) == 1
+
+
+@pytest.mark.parametrize("call", [
+    "SELF_JOIN_SIZE(a)", "APPROX_FREQUENCY(x, 1.5 METHOD CM)", "APPROX_FREQUENCY(x, 0.0 MEMORY 1 MB)", "JOIN_SIZE(a, b)",
+    "SELF_JOIN_SIZE(a CONFIDENCE 99 PERCENT)", "SELF_JOIN_SIZE(a WITHIN 0.5 PERCENT)", "SELF_JOIN_SIZE(a MEMORY 900 BYTES CONFIDENCE 50 PERCENT)",
+])
+def test_what_a_notice_advises_can_be_said(call: str) -> None:
+    result = plan_of(f"SELECT {call} AS n FROM s [TUMBLE 1 MINUTE];")
+    (notice,) = (n for n in result.notices if n.kind == "sketch")
+    confidence = "99" if "99" in call else "50" if "50 P" in call else "95"
+    assert f"in {confidence}% of cases" in notice.hint
+    if notice.action:
+        within, memory = notice.action.removeprefix("say ").removesuffix(" inside to halve that").split(" or ")
+        for clause in (within, memory):
+            bare = call.split(" WITHIN")[0].split(" MEMORY")[0].removesuffix(")")
+            plan_of(f"SELECT {bare} {clause}) AS n FROM s [TUMBLE 1 MINUTE];")
+
+
+def test_explain_says_that_there_are_estimates_and_names_none_of_their_parts() -> None:
+    result = plan_of("SELECT SELF_JOIN_SIZE(a) AS n, HEAVY_HITTERS(b, 0.1) AS h FROM s [TUMBLE 1 MINUTE];")
+    text = render(result, "annotated")
+    assert "exact but for its estimates" in text
+    assert "HEAVY_HITTERS(top_sketch)" in text
+    assert "_OF(" not in text
+    assert "20070901" not in text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT SELF_JOIN_SIZE(a WITHIN 0.00000001 PERCENT) AS n", "GB for each group"),
+        ("SELECT SELF_JOIN_SIZE(a CONFIDENCE 99.9999999999 PERCENT) AS n", "40 rows at most"),
+        ("SELECT SELF_JOIN_SIZE(a MEMORY 144 BYTES) AS n", "2 KB would do"),
+        ("SELECT SELF_JOIN_SIZE(a MEMORY -5 KB) AS n", "MEMORY is above 0"),
+        ("SELECT SELF_JOIN_SIZE(a WITHIN FP 5 PERCENT) AS n", "WITHIN without FP"),
+        ("SELECT SIMILAR_PAIRS((a, b), 1 SAMPLE 0 PERCENT) AS n", "SAMPLE 50 PERCENT"),
+        ("SELECT SELF_JOIN_SIZE(a CONFIDENCE 200 PERCENT) AS n", "CONFIDENCE 95 PERCENT"),
+        ("SELECT SIMILAR_PAIRS((a, b, c, x, a + 1, b + 1, x + 1, a + 2, b + 2, x + 2, a + 3, b + 3), 1) AS n", "4,095 sets"),
+    ],
+)
+def test_sketches_that_cannot_be(query: str, words: str) -> None:
+    (found,) = compile_text(f"{STREAM}{query} FROM s [TUMBLE 1 MINUTE];", prelude=False).diagnostics
+    assert found.code == "SQ0306"
+    assert words in f"{found.message} {found.help}"
+    assert found.help
+
+
+@pytest.mark.parametrize("share", ["0.0000000000000000001 PERCENT", "99.99999999999999999 PERCENT", "0 PERCENT"])
+def test_filters_that_cannot_be(share: str) -> None:
+    (found,) = compile_text(f"{STREAM}SELECT APPROX DISTINCT a FROM s WITHIN FP {share};", prelude=False).diagnostics
+    assert found.code == "SQ0306"
+
+
+@pytest.mark.parametrize("rows", [
+    "(SELECT DISTINCT a FROM s [RANGE 20 SECONDS])", "(SELECT a, COUNT(*) AS n FROM s [RANGE 20 SECONDS] GROUP BY a)",
+    "s [ROWS 5]", "s [NOW]",
+])
+def test_filters_of_relations_are_refused(rows: str) -> None:
+    """What goes would be taken for what comes."""
+    (found,) = compile_text(f"{STREAM}SELECT APPROX DISTINCT a FROM {rows};", prelude=False).diagnostics
+    assert (found.code, "ISTREAM" in found.help) == ("SQ0501", True)
 
 
 def test_shed_rows_are_counted_in() -> None:

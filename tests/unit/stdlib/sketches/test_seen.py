@@ -40,6 +40,14 @@ def test_new_rows_pass_once_in_order_of_time() -> None:
     assert keys_of(new) == [4]
 
 
+def test_rows_that_go_are_not_looked_at() -> None:
+    table = rows([1, 2], [1, 2])
+    table["sign"] = np.array([1, -1])
+    state, new = STABLE.advance(State(), table, 0)
+    assert keys_of(new) == [1]
+    assert keys_of(STABLE.advance(state, rows([2], [3]), 0)[1]) == [2]
+
+
 def test_a_batch_without_rows_changes_nothing() -> None:
     state, _ = STABLE.advance(State(), rows([1], [1]), 0)
     again, new = STABLE.advance(state, {}, 0)
