@@ -30,27 +30,10 @@ from streamq.stdlib.functions import FUNCTIONS
 from streamq.stdlib.functions.sketch_parts import PARTS
 from streamq.stdlib.registry import FunctionSpec
 from streamq.stdlib.signatures import Mismatch, Signature, match_call
+from streamq.stdlib.sketches.counter_sizes import planned
 from streamq.stdlib.sketches.heavy_plan import plan_heavy
-from streamq.stdlib.sketches.kinds import (
-    CONFIDENCE,
-    LEAST_WIDTH,
-    MEMORY,
-    MOST_MEMORY,
-    READ_BY,
-    SEED,
-    in_units,
-)
-from streamq.stdlib.sketches.linear_plan import (
-    COUNTER_BYTES,
-    LinearPlan,
-    Method,
-    Purpose,
-    depth_of,
-    error_of,
-    plan_of_error,
-    plan_of_memory,
-    spark_arguments,
-)
+from streamq.stdlib.sketches.kinds import CONFIDENCE, MOST_MEMORY, SEED, in_units
+from streamq.stdlib.sketches.linear_plan import Purpose, spark_arguments
 
 if TYPE_CHECKING:
     from streamq.compiler.binder.expressions import ExpressionBinder
@@ -204,7 +187,7 @@ class _Sketches:
         if self._refused("WITHIN", "MEMORY", "CONFIDENCE", "METHOD"):
             return None
         try:
-            plan = self.plan(purpose)
+            plan = planned(purpose, self.asked.method, self.asked.within, self.asked.memory, self.confidence)
             eps, confidence = spark_arguments(plan)
         except ValueError as problem:
             self._impossible(str(problem))
@@ -212,32 +195,6 @@ class _Sketches:
         if self.condition is not None:
             value = ir.Case(whens=((self.condition, value),), default=None, type=value.type, origin=value.origin)
         return of_rows("FREQUENCY_SKETCH", (value, number(eps), number(confidence), whole(SEED)), None, self.node.span)
-
-    def plan(self, purpose: Purpose) -> LinearPlan:
-        """The size of the sketch. ValueError where there is none."""
-        if self.asked.method is not None and self.asked.method not in READ_BY[purpose]:
-            raise ValueError(
-                f"{self.asked.method} does not estimate this: {' or '.join(READ_BY[purpose])} would do"
-            )
-        method: Method = "CM" if self.asked.method == "CM" else "CMM"
-        within, memory = self.asked.within, MEMORY if self.asked.memory is None else self.asked.memory
-        if within is None:
-            least = COUNTER_BYTES * LEAST_WIDTH * depth_of(method, self.confidence)
-            if memory < least:
-                raise ValueError(f"{memory:,} bytes are too few for this confidence; {in_units(least)} would do")
-            return plan_of_memory(purpose, method, memory, self.confidence)
-        plan = plan_of_error(purpose, method, within, self.confidence)
-        if plan.bytes > MOST_MEMORY:
-            best = error_of(purpose, method, MOST_MEMORY // (COUNTER_BYTES * plan.depth))
-            raise ValueError(
-                f"an error of {within:.3g} takes {plan.bytes / (1 << 30):,.1f} GB for each group; "
-                f"WITHIN {best:.4%} takes {in_units(MOST_MEMORY)}".replace("%", " PERCENT")
-            )
-        if self.asked.memory is None:
-            return plan if plan.width >= LEAST_WIDTH else replace(plan, width=LEAST_WIDTH)
-        if plan.bytes > memory:
-            raise ValueError(f"{memory:,} bytes are too few for an error of {within:.3%}; {in_units(plan.bytes)} would do")
-        return plan_of_memory(purpose, method, memory, self.confidence)
 
     def _method(self) -> Expr:
         return ir.Literal(value=self.asked.method or "AUTO", type=STRING, nullable=False)
