@@ -132,7 +132,8 @@ def _pairs(query: str, call: AggCall) -> PlanNotice:
         message, action = f"SIMILAR_PAIRS keeps {what} in signed counters, {_size(size)} a group", "more MEMORY makes it better"
     else:
         message = f"SIMILAR_PAIRS counts {what} by their values"
-        action = "each different value is kept until the window ends; say MEMORY 1 MB inside to bound that"
+        action = "each different value is kept until the window ends"
+        action += "; say MEMORY 1 MB inside to bound that" if plan.exact and asked.weight is None else ""
     return PlanNotice("sketch", query, message, hint=bounds, action=action, span=call.origin)
 
 

@@ -156,7 +156,8 @@ def bind_select(
         for part in ir.walk(read)
     )
     if grouped:
-        block.plan = united(node, block.plan, [e for _, e, _ in items])
+        read = [*(e for _, e, _ in items), *(() if having is None else (having,))]
+        block.plan = united(node, block.plan, read, env.context)
         _group(node, block, having, env)
     elif having is not None and not is_unknown(having, *(e for _, e, _ in items)):
         env.context.error(

@@ -177,7 +177,7 @@ class _Sketches:
         seen = of_rows("ROWS_SEEN", (value,), self.condition, span)
         args = (
             top, _double(seen), _double(self._count(value)), number(given), number(plan.error),
-            number(deviations(self.confidence)),
+            number(deviations(self.confidence)), *(of_rows(w, (value,), self.condition, span) for w in ("LEAST_WEIGHT", "MOST_WEIGHT")),
         )
         found = part("HEAVY_OF", args, span)
         return replace(found, type=matched.result)

@@ -42,6 +42,7 @@ what these columns hold, and how many values went into it."""
 
 _SHOWN = {
     FREQUENCY_SKETCH: "a sketch", TOP_SKETCH: "HEAVY_HITTERS", PAIR_COUNTS: "SIMILAR_PAIRS", "ROWS_SEEN": "HEAVY_HITTERS",
+    "LEAST_WEIGHT": "HEAVY_HITTERS", "MOST_WEIGHT": "HEAVY_HITTERS",
 }
 
 

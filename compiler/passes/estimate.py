@@ -15,7 +15,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.build import call, cast, number, op, total
 from streamq.compiler.ir.expr import WEIGHT, AggCall, Column, Expr, IsNull, Op, conjunction
 from streamq.compiler.ir.rewrite import with_inputs
-from streamq.compiler.ir.sketches import FREQUENCY_SKETCH, PAIR_COUNTS, TOP_SKETCH
+from streamq.compiler.ir.sketches import BEHIND, FREQUENCY_SKETCH, PAIR_COUNTS
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
 from streamq.dsl import ast
@@ -23,11 +23,14 @@ from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, Type
 from streamq.stdlib.estimate.confidence import deviations
+from streamq.stdlib.functions import FUNCTIONS
+from streamq.stdlib.signatures import Signature, match_call
 
 CONFIDENCE = 0.95
 ESTIMATED = frozenset({"COUNT", "COUNT_IF", "SUM", "AVG", "MEAN"})
-SKETCHES = frozenset({FREQUENCY_SKETCH, TOP_SKETCH, "ROWS_SEEN", PAIR_COUNTS})
+SKETCHES = BEHIND
 """What stands behind estimates that see by the COUNT beside them, or by the weights of rows, how many rows were shed."""
+EXTREMES = {"LEAST_WEIGHT": "MIN", "MOST_WEIGHT": "MAX"}
 NOT_CHANGED = frozenset({"FIRST", "LAST", "FIRST_VALUE", "LAST_VALUE", "ANY_VALUE"})
 
 
@@ -113,6 +116,8 @@ class _Work:
                         "where a row that may go has several partners they are too narrow",
                     )
                 return _Found(rebuilt, True, bounds)
+            case lg.Union() if weighted:
+                return _Found(with_inputs(node, tuple(b.node if b.weighted else _as_they_are(b.node) for b in below)), True)
             case lg.Sort() if not weighted:
                 return replace(below[0], node=rebuilt)
             case _ if weighted:
@@ -155,8 +160,16 @@ class _Work:
 
 
 def _with_weight(made: AggCall, weight: Expr) -> AggCall:
-    """Sketches and pairs of rows are counted by the weights of rows, where they can be."""
+    """Sketches and pairs of rows are counted by the weights of rows, where they can be; of frequent values it is told how far these are apart."""
+    if made.function in EXTREMES:
+        return _extreme(EXTREMES[made.function], weight, _condition(made))
     return replace(made, args=(*made.args, weight)) if made.function in (FREQUENCY_SKETCH, PAIR_COUNTS) else made
+
+
+def _extreme(name: str, value: Expr, condition: Expr | None) -> AggCall:
+    matched = match_call(FUNCTIONS[name], (value.type,))
+    assert isinstance(matched, Signature), matched
+    return AggCall(function=name, args=(value,), spec=matched.spec, filter=condition, type=value.type)
 
 
 def _project(node: lg.Project, below: _Found) -> _Found:
@@ -176,6 +189,12 @@ def _project(node: lg.Project, below: _Found) -> _Found:
         items.append((WEIGHT, Column(name=WEIGHT, type=DOUBLE, nullable=False)))
     project = replace(node, items=tuple(items), input=below.node)
     return _Found(project, below.weighted, frozenset(bounds))
+
+
+def _as_they_are(node: lg.Logical) -> lg.Logical:
+    """Rows of which each stands for itself."""
+    items = tuple((f.name, Column(name=f.name, type=f.type, nullable=f.nullable)) for f in node.schema)
+    return lg.Project(node, (*items, (WEIGHT, number(1))), owner=node.owner, origin=node.origin)
 
 
 def without_weight(node: lg.Logical) -> lg.Logical:

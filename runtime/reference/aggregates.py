@@ -283,6 +283,7 @@ _BY_NAMES: dict[str, Maker] = {
     "APPROX_TOP_K": _top_k,
     "FREQUENCY_SKETCH TOP_SKETCH": _plain(lambda items: frequencies(_column(items))),
     "ROWS_SEEN": _plain(len),
+    "LEAST_WEIGHT MOST_WEIGHT": _plain(lambda items: 1.0 if items else None),
     "PAIR_COUNTS": _alike,
     "COLLECT_LIST ARRAY_AGG": _plain(lambda items: tuple(_column(items))),
     "COLLECT_SET": _plain(lambda items: tuple(_column(_distinct(items)))),

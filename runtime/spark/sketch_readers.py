@@ -104,7 +104,7 @@ def join(
     for at in _pieces(known, left):
         level = _level(confidence)
         a, b = (_groups(at, *side) for side in ((left, left_rows), (right, right_rows)))
-        one = join_cmm_interval(a.counts, b.counts, a.totals, b.totals, level)
+        one = join_cmm_interval(a.counts, b.counts, a.totals, b.totals, level, how="mean")
         if a.shed or b.shed:
             one = _of_kept(one, a, b, pairs[at], level)
         found[at] = np.stack([one.estimate, one.lo, one.hi], axis=1)

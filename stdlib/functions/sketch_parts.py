@@ -66,19 +66,38 @@ _c.scalar(
     sql="`__join`({args})",
     null_safe=True,
 )
-# The type of the result follows from HEAVY_HITTERS, which has the one of its items.
+_c.aggregate(
+    "LEAST_WEIGHT",
+    "any",
+    "DOUBLE",
+    "For how many rows a row stands at least; RECOVER ESTIMATE puts the MIN of weights in its place.",
+    sql="min(if({0} IS NULL, NULL, 1D))",
+    null_safe=True,
+    merge=Merge.MIN,
+)
+_c.aggregate(
+    "MOST_WEIGHT",
+    "any",
+    "DOUBLE",
+    "For how many rows a row stands at most; RECOVER ESTIMATE puts the MAX of weights in its place.",
+    sql="max(if({0} IS NULL, NULL, 1D))",
+    null_safe=True,
+    merge=Merge.MAX,
+)
+# The type of the result follows from HEAVY_HITTERS, which has the one of its items. What sampling adds to a count is taken as normal.
+_OFF = "{5} * sqrt(e.count * {7} * ({7} - 1))"
 _HEAVY = (
-    "array_sort(transform(filter({0}, e -> e.count >= {3} * {1}), e -> named_struct('item', e.item, "
+    "array_sort(transform(filter({0}, e -> e.count * {7} >= {3} * {2}), e -> named_struct('item', e.item, "
     "'count', CAST(round(e.count * ({2} / {1})) AS BIGINT), "
-    "'count_lo', CAST(greatest(0D, round((e.count - {4} * {1}) * ({2} / {1}) - {5} * sqrt(e.count * ({2} / {1}) * greatest({2} / {1} - 1, 0)))) AS BIGINT), "
-    "'count_hi', CAST(round(e.count * ({2} / {1}) + {5} * sqrt(e.count * ({2} / {1}) * greatest({2} / {1} - 1, 0))) AS BIGINT))), "
+    f"'count_lo', CAST(greatest(0D, round((e.count - {{4}} * {{1}}) * {{6}} - {_OFF})) AS BIGINT), "
+    f"'count_hi', CAST(round(e.count * {{7}} + {_OFF}) AS BIGINT))), "
     "(l, r) -> CASE WHEN l.count <> r.count THEN IF(l.count > r.count, -1, 1) WHEN l.item = r.item THEN 0 ELSE IF(l.item < r.item, -1, 1) END)"
 )
 _c.scalar(
     "HEAVY_OF",
-    "array, DOUBLE, DOUBLE, DOUBLE!, DOUBLE!, DOUBLE!",
+    "array, DOUBLE, DOUBLE, DOUBLE!, DOUBLE!, DOUBLE!, DOUBLE, DOUBLE",
     "ARRAY<DOUBLE>",
-    "Those of the most frequent values that a share of the rows have: values, rows seen, rows, share, error, deviations.",
+    "Those of the most frequent values that a share of the rows may have: values, rows seen, rows, share, error, deviations, least and most weight.",
     sql=_HEAVY,
     null_safe=True,
 )

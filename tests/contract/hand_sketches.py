@@ -58,6 +58,9 @@ SKETCHES: dict[str, Case] = {
     # Six pairs of a, and the 1 of a with that of c; of the two pairs of 5 there is one of a and 5.
     "pairs with one value in common": stream(f"SELECT n FROM (SELECT SIMILAR_PAIRS((k, v), 1) AS n {_OF})", [(20, 7.0), (60, 0.0)]),
     "pairs with two": stream(f"SELECT n, rows FROM (SELECT SIMILAR_PAIRS((k, v), 2) AS n, COUNT(*) AS rows {_OF})", [(20, 1.0, 6), (60, 0.0, 1)]),
+    "two counts of pairs": stream(
+        f"SELECT n, m FROM (SELECT SIMILAR_PAIRS((k, v), 1) AS n, SIMILAR_PAIRS((x, v), 2) AS m {_OF})", [(20, 7.0, 1.0), (60, 0.0, 0.0)],
+    ),
     # NULL equals no NULL: only the last two rows have x and v in common.
     "pairs with NULL": stream(f"SELECT n FROM (SELECT SIMILAR_PAIRS((x, v), 2) AS n {_OF})", [(20, 1.0), (60, 0.0)]),
     "pairs of some rows": stream(

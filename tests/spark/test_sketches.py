@@ -66,6 +66,9 @@ def test_estimates_lie_between_their_bounds(spark: SparkSession, tmp_path: Path,
         heavy=f"SELECT HEAVY_HITTERS(k, 0.01) AS busy {window}",
         so_far="SELECT SELF_JOIN_SIZE(k METHOD CM) AS n FROM s WHERE v >= 0",
         half=f"SELECT SELF_JOIN_SIZE(k {asked}) AS a, COUNT(*) AS n {window} SHED RANDOM BY 50 PERCENT RECOVER ESTIMATE",
+        nulls=f"SELECT SELF_JOIN_SIZE(IF(v % 3 = 0, k, NULL) {asked}) AS a {window} SHED RANDOM BY 50 PERCENT RECOVER ESTIMATE",
+        joined=f"SELECT JOIN_SIZE(x.k, y.j {asked}) AS a FROM s [TUMBLE 5 MINUTES] x, s [TUMBLE 5 MINUTES] y WHERE x.v >= 0 AND y.v >= 0 "
+               "SHED RANDOM BY 50 PERCENT RECOVER ESTIMATE",
         heavy_half=f"SELECT HEAVY_HITTERS(k, 0.02) AS busy {window} SHED RANDOM BY 50 PERCENT RECOVER ESTIMATE",
     ), tmp_path, at_once=4)
 
@@ -103,6 +106,12 @@ def test_estimates_lie_between_their_bounds(spark: SparkSession, tmp_path: Path,
     # Without the surplus of weights it would be N too much, and without weights a quarter.
     assert abs(a - f2(values("k"))) < 0.25 * f2(values("k"))
 
+    (_, low, high), = found["nulls"].rows
+    assert low <= f2([row["k"] for row in rows if row["v"] % 3 == 0]) <= high
+    (estimate, low, high), = found["joined"].rows
+    assert low <= truths[2] <= high
+    assert abs(estimate - truths[2]) < 0.25 * sqrt(truths[0] * truths[1])
+
     (busy,), = found["heavy_half"].rows
     clear = {key for key, count in k.items() if count >= 0.025 * N}
     assert {item for item, *_ in busy} >= clear
@@ -124,6 +133,7 @@ def test_pairs_of_rows(spark: SparkSession, tmp_path: Path) -> None:
         exact=f"SELECT SIMILAR_PAIRS((k, j, name), 2) AS n, COUNT(*) AS rows {window}",
         kept=f"SELECT SIMILAR_PAIRS((k, j, name), 2 MEMORY 64 KB) AS n {window}",
         drawn=f"SELECT SIMILAR_PAIRS((k, j, name), 1 SAMPLE 50 PERCENT) AS n {window}",
+        apart=f"SELECT SIMILAR_PAIRS((v, v + 0.5), 1) AS n {window} SHED RANDOM BY 50 PERCENT RECOVER ESTIMATE",
         half=f"SELECT SIMILAR_PAIRS((k, j, name), 2) AS n {window} SHED RANDOM BY 50 PERCENT RECOVER ESTIMATE",
     ), tmp_path, at_once=4)
     truth = alike(rows, 2)
@@ -136,6 +146,8 @@ def test_pairs_of_rows(spark: SparkSession, tmp_path: Path) -> None:
     # Two of three sets of one column and of two: pairs that share one count half or less, those that share two with half the rest.
     assert abs(estimate - alike(rows, 1)) < 0.15 * alike(rows, 1)
     # A pair stays with a chance of a quarter and counts four; rows with many partners stay or go with all of theirs.
+    # Of rows that have nothing in common each is a pair with itself only, whatever it stands for.
+    assert found["apart"].rows == [(0.0, None, None)]
     (estimate, low, high), = found["half"].rows
     assert (low, high) == (None, None)
     assert estimate == round(estimate)

@@ -6,6 +6,7 @@ import pytest
 
 from streamq.compiler.driver import CompileResult
 from streamq.compiler.explain import render
+from streamq.compiler.explain.words import show_expr
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.rewrite import walk
@@ -204,6 +205,44 @@ def test_filters_of_relations_are_refused(rows: str) -> None:
     """What goes would be taken for what comes."""
     (found,) = compile_text(f"{STREAM}SELECT APPROX DISTINCT a FROM {rows};", prelude=False).diagnostics
     assert (found.code, "ISTREAM" in found.help) == ("SQ0501", True)
+
+
+SIDES = "FROM s [TUMBLE 1 HOUR] x, r [TUMBLE 1 HOUR] y"
+
+
+@pytest.mark.parametrize("query", [
+    f"SELECT JOIN_SIZE(x.a, y.a) AS n, COUNT(*) AS m {SIDES}", f"SELECT JOIN_SIZE(x.a, y.a) AS n, APPROX_FREQUENCY(x.a, 1) AS m {SIDES}",
+    f"SELECT JOIN_SIZE(x.a, y.a) AS n {SIDES} HAVING JOIN_SIZE(x.a, y.a) > 0", f"SELECT JOIN_SIZE(x.a, y.a) FILTER (WHERE x.b < 5) AS n {SIDES}",
+    f"SELECT JOIN_SIZE(x.a, y.a) AS n {SIDES} GROUP BY x.b", f"SELECT JOIN_SIZE(x.a, y.a) AS n {SIDES} WHERE x.b = y.b",
+    f"SELECT JOIN_SIZE(x.a, y.a) AS n {SIDES} WHERE x.b = 1 OR y.b = 1", f"SELECT JOIN_SIZE(x.a, y.a) / COUNT(x.a) AS n {SIDES}",
+    "SELECT JOIN_SIZE(x.a, y.a) AS n FROM s [TUMBLE 1 HOUR] x JOIN r [TUMBLE 1 HOUR] y ON x.a = y.a",
+    "SELECT JOIN_SIZE(x.a, y.a) AS n FROM s [TUMBLE 1 HOUR] x, r [TUMBLE 30 MINUTES] y",
+    "SELECT JOIN_SIZE(x.a, y.a) AS n FROM s [SESSION 1 HOUR] x, r [SESSION 1 HOUR] y",
+    "SELECT JOIN_SIZE(x.a, y.id) AS n FROM s [TUMBLE 1 HOUR] x, t y",
+    f"SELECT JOIN_SIZE(x.a, y.a) AS n {SIDES}, s [TUMBLE 1 HOUR] z",
+])
+def test_a_size_between_streams_stands_alone(query: str) -> None:
+    """Else it would be of the pairs of all their rows: too much by as many as there are."""
+    declared = STREAM + STREAM.replace("STREAM s", "STREAM r") + "CREATE TABLE t (id BIGINT) WITH (connector = 'memory');"
+    found = compile_text(f"{declared}{query};", prelude=False).diagnostics
+    assert ("SQ0408", True) in [(d.code, "unite their rows" in d.help) for d in found]
+
+
+def test_a_size_between_streams_is_that_of_their_rows() -> None:
+    declared = STREAM.replace("STREAM s", "STREAM r")
+    result = plan_of(f"{declared} SELECT JOIN_SIZE(x.a, y.a) AS n, SELF_JOIN_SIZE(y.a) AS m {SIDES} WHERE x.b > 1 AND y.c = 'u';")
+    assert result.optimized is not None
+    kinds = {type(node).__name__ for node in walk(result.optimized.queries[0].root)}
+    assert "Union" in kinds
+    assert "Join" not in kinds
+
+
+def test_what_a_filter_leaves_out_is_in_no_part_of_an_estimate() -> None:
+    result = plan_of("SELECT JOIN_SIZE(a, b) FILTER (WHERE x > 1) AS n FROM s [TUMBLE 1 MINUTE];")
+    assert result.logical is not None
+    (group,) = (n for n in walk(result.logical.queries[0].root) if isinstance(n, lg.Aggregate))
+    for _, call in group.aggregates:
+        assert call.filter is not None or "CASE" in show_expr(call), call
 
 
 def test_shed_rows_are_counted_in() -> None:
