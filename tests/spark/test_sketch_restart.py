@@ -29,7 +29,7 @@ from tests.spark.test_restart import (
 )
 
 __all__ = ["start"]
-FILES, ROWS = 8, 1500
+FILES, ROWS = 5, 1500
 FP, MEMORY = 0.05, 2048
 PROGRAM = f"""\
 CREATE STREAM urls (url BIGINT, n INT, ts TIMESTAMP, WATERMARK FOR ts)
@@ -65,7 +65,7 @@ def row(n: int, url: int) -> str:
 def test_killed_in_the_middle_the_stated_rate_holds(
     folder: Path, start: Callable[..., subprocess.Popen[str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    kill_after(3, folder, start(), "fresh")
+    kill_after(2, folder, start(), "fresh")
     assert committed(folder, "fresh") < FILES
     leave_unfinished(folder / "fresh")
     undo(folder, "news")
