@@ -8,12 +8,20 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.durations import show_ms
 from streamq.compiler.ir.expr import AggCall, Call, Column, Literal
 from streamq.compiler.ir.expr import walk as walk_expr
+from streamq.compiler.ir.physical import BUCKETS
 from streamq.compiler.ir.rewrite import exprs_of, walk
-from streamq.compiler.ir.sketches import BUCKETS, PAIR_COUNTS, READ_AS, Remembers, pair_counts
+from streamq.compiler.ir.sketches import (
+    PAIR_COUNTS,
+    READ_AS,
+    TOP_SKETCH,
+    Remembers,
+    pair_counts,
+)
 from streamq.compiler.notices import PlanNotice
 from streamq.dsl.source import Span
-from streamq.stdlib.sketches.kinds import DEPTH, MOST_MEMORY, in_units
-from streamq.stdlib.sketches.linear_plan import Method, Purpose, error_of
+from streamq.stdlib.sketches.heavy_plan import ERROR, LOAD
+from streamq.stdlib.sketches.kinds import DEPTH, MOST_MEMORY, in_units, shown_size
+from streamq.stdlib.sketches.linear_plan import COUNTER_BYTES, Method, Purpose, error_of
 
 _READ: dict[str, tuple[Purpose, str, str]] = {
     "FREQUENCY_OF": ("frequency", "the root of the self-join size", "all rows"),
@@ -53,7 +61,7 @@ def _told(query: str, part: Call | AggCall, calls: dict[str, AggCall]) -> PlanNo
             of = part.args[0]
             sketch = calls.get(of.name) if isinstance(of, Column) else None
             return None if sketch is None else _counters(query, part, sketch)
-        case AggCall(function="TOP_SKETCH"):
+        case AggCall(function=name) if name == TOP_SKETCH:
             return _followed(query, part)
         case AggCall(function=name) if name == PAIR_COUNTS:
             return _pairs(query, part)
@@ -81,9 +89,9 @@ def _counters(query: str, part: Call, sketch: AggCall) -> PlanNotice:
     }[method]
     return PlanNotice(
         "sketch", query, f"{name} is kept in Spark's count_min_sketch, {depth} rows of {width:,} counters, "
-        f"{_size(8 * width * depth)} a group",
+        f"{shown_size(COUNTER_BYTES * width * depth)} a group",
         hint=f"it is read {how}; off by at most {off:.2%} of {of_cm if read == 'CM' else of_cmm} in {confidence * 100:g}% of cases",
-        action=_halved(off, 8 * width * depth, read), span=part.origin,
+        action=_halved(off, COUNTER_BYTES * width * depth, read), span=part.origin,
     )
 
 
@@ -110,7 +118,7 @@ def _followed(query: str, call: AggCall) -> PlanNotice:
     return PlanNotice(
         "sketch", query, f"HEAVY_HITTERS follows {tracked.value:,} values with Spark's approx_top_k",
         hint="no value that has the share is missing; a count is too high by at most "
-        f"{3.5 * 0.75 / tracked.value:.3%} of the rows, which count_lo takes off", span=call.origin,
+        f"{ERROR * LOAD / tracked.value:.3%} of the rows, which count_lo takes off", span=call.origin,
     )
 
 
@@ -128,8 +136,8 @@ def _pairs(query: str, call: AggCall) -> PlanNotice:
     elif asked.weight is not None:
         bounds = "it has no bounds where rows were shed: what that is off by depends on how pairs hang together"
     if width:
-        size = 8 * DEPTH * width * len(plan.n_proj)
-        message, action = f"SIMILAR_PAIRS keeps {what} in signed counters, {_size(size)} a group", "more MEMORY makes it better"
+        size = COUNTER_BYTES * DEPTH * width * len(plan.n_proj)
+        message, action = f"SIMILAR_PAIRS keeps {what} in signed counters, {shown_size(size)} a group", "more MEMORY makes it better"
     else:
         message = f"SIMILAR_PAIRS counts {what} by their values"
         action = "each different value is kept until the window ends"
@@ -145,7 +153,7 @@ def _remembers(query: str, filter_: Remembers, span: Span) -> PlanNotice:
             f"; one old row in ten comes again where {ten:,} different ones came since, one in two after {half:,}"
         )
         return PlanNotice(
-            "sketch", query, f"APPROX DISTINCT remembers rows in a Stable Bloom filter of {_size(filter_.memory)}, in {BUCKETS} parts",
+            "sketch", query, f"APPROX DISTINCT remembers rows in a Stable Bloom filter of {shown_size(filter_.memory)}, in {BUCKETS} parts",
             hint=lost + gone, action="MEMORY moves these numbers in proportion, WITHIN FP the share that is lost", span=span,
         )
     capacity = filter_.sizes[3] * BUCKETS
@@ -157,10 +165,6 @@ def _remembers(query: str, filter_: Remembers, span: Span) -> PlanNotice:
         kept = f"no row comes again among the last {capacity:,} different ones"
         more = "MEMORY moves this number in proportion"
     return PlanNotice(
-        "sketch", query, f"APPROX DISTINCT remembers rows in {filter_.sizes[1]} Bloom filters in turn, {_size(filter_.memory)} in {BUCKETS} parts",
+        "sketch", query, f"APPROX DISTINCT remembers rows in {filter_.sizes[1]} Bloom filters in turn, {shown_size(filter_.memory)} in {BUCKETS} parts",
         hint=f"{lost}; {kept}", action=more, span=span,
     )
-
-
-def _size(memory: int) -> str:
-    return f"{memory / 1024:,.1f} KB" if memory < 1 << 20 else f"{memory / (1 << 20):,.1f} MB"

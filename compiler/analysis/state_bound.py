@@ -6,6 +6,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.durations import show_ms
 from streamq.dsl.ast import JoinKind
 from streamq.dsl.records import dataclass
+from streamq.stdlib.sketches.kinds import shown_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,7 @@ def state_bound(node: lg.Logical) -> StateBound | None:
             rows = "one row per group" if node.keys else "one row"
             return _per_window(rows + kept_values(node), node.input, small=not node.keys)
         case lg.Distinct() if node.approx is not None:
-            size = node.approx.memory
-            shown = f"{size / 1024:g} KB" if size < 1 << 20 else f"{size / (1 << 20):g} MB"
-            return StateBound(f"a filter of {shown}", "for ever, of that size")
+            return StateBound(f"a filter of {shown_size(node.approx.memory)}", "for ever, of that size")
         case lg.Distinct():
             if node.window is None and node.event_time is not None:
                 return StateBound("every different row", "until the watermark passes it")

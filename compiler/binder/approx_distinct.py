@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.sketches import BUCKETS, Remembers
+from streamq.compiler.ir.physical import BUCKETS
+from streamq.compiler.ir.sketches import Remembers
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.source import Span
@@ -81,7 +82,7 @@ def _refused(of_what: str, span: Span, help: str) -> Abort:
 def _check(memory: int, least_bits: int, fp: float, span: Span) -> None:
     least = -(-least_bits // 8)
     if memory < least:
-        raise _wrong(f"{memory:,} bytes are too few for {fp:.3%} of false positives", span, f"MEMORY {least:,} BYTES would do".replace(",", ""))
+        raise _wrong(f"{memory:,} bytes are too few for {fp:.3%} of false positives", span, f"MEMORY {least} BYTES would do")
 
 
 def _wrong(message: str, span: Span, help: str) -> Abort:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamq.compiler.binder.context import UNKNOWN, is_unknown
+from streamq.compiler.binder.arguments import bound_filter, coerced, has_aggregate, matched
+from streamq.compiler.binder.context import UNKNOWN, is_unknown, unknown
 from streamq.compiler.binder.sketches import bind_sketch
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.logical import FunctionDecl
-from streamq.compiler.ir.sketches import shown
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.source import Span
 from streamq.dsl.types import converts_silently, with_article
-from streamq.stdlib.calls import Arg
 from streamq.stdlib.functions import FUNCTIONS, lookup
 from streamq.stdlib.registry import FunctionSpec, Kind
-from streamq.stdlib.signatures import Mismatch, Signature, match_call
+from streamq.stdlib.signatures import Signature
 
 if TYPE_CHECKING:
     from streamq.compiler.binder.expressions import ExpressionBinder
@@ -55,40 +54,23 @@ def bind_call(binder: ExpressionBinder, node: ast.Call) -> Expr:
         return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
     if spec.kind is Kind.AGGREGATE:
         return _bind_aggregate(binder, node, spec, args)
-    matched = match_call(spec, _known(node, args))
-    if isinstance(matched, Mismatch):
-        return _mismatch(binder, node, matched)
+    found = matched(binder, node, spec, args)
+    if found is None:
+        return unknown(node.span)
     if spec.kind is Kind.QUALITY:
-        return ir.Quality(function=spec.name, type=matched.result, nullable=False,
+        return ir.Quality(function=spec.name, type=found.result, nullable=False,
                           origin=node.span)
-    return scalar_call(binder, matched, args, node.span)
+    return scalar_call(binder, found, args, node.span)
 
 
 def scalar_call(
-    binder: ExpressionBinder, matched: Signature, args: tuple[Expr, ...], span: Span
+    binder: ExpressionBinder, found: Signature, args: tuple[Expr, ...], span: Span
 ) -> Expr:
     """The call that matched, its arguments brought to the types of the parameters."""
-    coerced = tuple(binder.coerce(a, t) for a, t in zip(args, matched.params, strict=True))
     return ir.Call(
-        function=matched.spec.name, args=coerced, spec=matched.spec, type=matched.result,
-        nullable=_nullable(matched.spec, args), origin=span,
+        function=found.spec.name, args=coerced(binder, args, found), spec=found.spec, type=found.result,
+        nullable=_nullable(found.spec, args), origin=span,
     )
-
-
-def _known(node: ast.Call, args: tuple[Expr, ...]) -> tuple[Arg, ...]:
-    """What the declaration may ask of the arguments: types, constants and names."""
-    return tuple(
-        Arg(
-            bound.type, _is_constant(bound),
-            bound.value if isinstance(bound, ir.Literal) else None,
-            given.parts[-1].text if isinstance(given, ast.Name) else "",
-        )
-        for given, bound in zip(node.args, args, strict=True)
-    )
-
-
-def _is_constant(bound: Expr) -> bool:
-    return not any(isinstance(e, ir.Column | ir.AggCall | ir.Quality | ir.Udf) for e in ir.walk(bound))
 
 
 def _nullable(spec: FunctionSpec, args: tuple[Expr, ...]) -> bool:
@@ -96,50 +78,27 @@ def _nullable(spec: FunctionSpec, args: tuple[Expr, ...]) -> bool:
     return not (spec.name == "COALESCE" and any(not a.nullable for a in args))
 
 
-def _mismatch(binder: ExpressionBinder, node: ast.Call, found: Mismatch) -> Expr:
-    at = found.argument
-    span = node.args[at].span if at is not None and at < len(node.args) else node.span
-    return binder.context.error(
-        "SQ0302", found.message, span, help=found.help
-    )
-
-
 def _bind_aggregate(
     binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec, args: tuple[Expr, ...]
 ) -> Expr:
     if node.star and spec.name != "COUNT":
         return binder.context.error("SQ0302", f"only COUNT takes `*`, not {spec.name}", node.span)
-    for arg in args:
-        inner = next((e for e in ir.walk(arg) if isinstance(e, ir.AggCall)), None)
-        if inner is not None:
-            return binder.context.error(
-                "SQ0404", f"{shown(inner.function)} stands inside {spec.name}", inner.origin,
-                label="an aggregate inside an aggregate",
-                help="compute the inner one in a view or subquery, and aggregate that",
-            )
-    condition = None
-    if node.filter is not None:
-        condition = binder.bind_condition(node.filter, "FILTER")
-        inner = next((e for e in ir.walk(condition) if isinstance(e, ir.AggCall)), None)
-        if inner is not None:
-            return binder.context.error(
-                "SQ0404", f"{shown(inner.function)} is an aggregate and cannot stand in FILTER",
-                inner.origin, label="an aggregate", help="FILTER tests single rows",
-            )
-        if is_unknown(condition):
-            return condition
+    if has_aggregate(binder, args, spec.name):
+        return unknown(node.span)
+    condition = bound_filter(binder, node)
+    if condition is not None and is_unknown(condition):
+        return condition
     if not (args or node.star) and spec.name == "COUNT":
         return binder.context.error(
             "SQ0302", "COUNT needs an argument", node.span, help="COUNT(*) counts the rows",
         )
-    matched = match_call(spec, _known(node, args))
-    if isinstance(matched, Mismatch):
-        return _mismatch(binder, node, matched)
-    coerced = tuple(binder.coerce(a, t) for a, t in zip(args, matched.params, strict=True))
+    found = matched(binder, node, spec, args)
+    if found is None:
+        return unknown(node.span)
     nullable = spec.name not in ir.COUNTS
     return ir.AggCall(
-        function=spec.name, args=coerced, spec=matched.spec, distinct=node.distinct,
-        filter=condition, type=matched.result, nullable=nullable, origin=node.span,
+        function=spec.name, args=coerced(binder, args, found), spec=found.spec, distinct=node.distinct,
+        filter=condition, type=found.result, nullable=nullable, origin=node.span,
     )
 
 
@@ -159,7 +118,7 @@ def _bind_own(binder: ExpressionBinder, node: ast.Call, own: FunctionDecl) -> Ex
             )
     if is_unknown(*args):
         return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
-    coerced = tuple(
+    brought = tuple(
         binder.coerce(a, t) for a, (_, t) in zip(args, own.parameters, strict=True)
     )
-    return ir.Udf(function=own.name, args=coerced, type=own.returns, origin=node.span)
+    return ir.Udf(function=own.name, args=brought, type=own.returns, origin=node.span)

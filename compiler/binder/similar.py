@@ -8,16 +8,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from streamq.compiler.binder.context import UNKNOWN, is_unknown
-from streamq.compiler.binder.sketches import impossible, item, number, of_rows, refused, whole
+from streamq.compiler.binder.arguments import bound_filter, has_aggregate, is_constant
+from streamq.compiler.binder.context import is_unknown, unknown
+from streamq.compiler.binder.sketches import impossible, item, refused, whole
 from streamq.compiler.ir import expr as ir
+from streamq.compiler.ir.build import aggregate, number
 from streamq.compiler.ir.expr import Expr
-from streamq.compiler.ir.sketches import PAIR_COUNTS, shown
+from streamq.compiler.ir.sketches import PAIR_COUNTS
 from streamq.dsl import ast
 from streamq.dsl.types import BOOLEAN, DOUBLE, INT, Array, holds_map, is_integer, with_article
 from streamq.stdlib.estimate.confidence import deviations
 from streamq.stdlib.registry import FunctionSpec, Kind
-from streamq.stdlib.sketches.kinds import CONFIDENCE, DEPTH
+from streamq.stdlib.sketches.kinds import CONFIDENCE, DEPTH, LEAST_WIDTH, in_units
+from streamq.stdlib.sketches.linear_plan import COUNTER_BYTES
 from streamq.stdlib.sketches.similarity_plan import (
     SimilarityPlan,
     inversion_weights,
@@ -26,6 +29,18 @@ from streamq.stdlib.sketches.similarity_plan import (
 
 if TYPE_CHECKING:
     from streamq.compiler.binder.expressions import ExpressionBinder
+
+MOST_SETS = 300
+"""Sets of columns of a row that are looked at: each costs a hash of every row, and a line of the plan."""
+
+MIDDLE = 0.67
+"""The standard deviation of the middle one of three normal numbers, in theirs (0.6698), a bit more."""
+
+COUNTS_SPEC = FunctionSpec(
+    name=PAIR_COUNTS, kind=Kind.AGGREGATE, params=("any*",), result="ARRAY<DOUBLE>", null_safe=True, category="parts of sketches",
+    doc="Sizes of the self-joins of sets of columns; lowering/similar.py has its SQL.",
+)
+
 
 def bind_similar(binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec) -> Expr:
     """SIMILAR_PAIRS((a, b, …), s) and SIMILAR_TO((a, b, …), ('x', 'y', …), s)."""
@@ -37,10 +52,10 @@ def bind_similar(binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec) -
             "SQ0302", f"{spec.name} compares the columns of a list in parentheses", node.span, help=f"write it as {shape}",
         )
     listed = [_columns(binder, row, spec.name) for row in rows]
-    condition = None if node.filter is None else binder.bind_condition(node.filter, "FILTER")
+    condition = bound_filter(binder, node)
     least = _least(binder, node.args[-1], len(listed[0]), spec.name)
     if least is None or is_unknown(*(e for row in listed for e in row), *(() if condition is None else (condition,))):
-        return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
+        return unknown(node.span)
     if spec.name == "SIMILAR_TO":
         return _similar_to(binder, node, listed, least, condition)
     return _pairs(binder, node, listed[0], least, condition)
@@ -51,12 +66,8 @@ def _columns(binder: ExpressionBinder, row: ast.Expr, name: str) -> tuple[Expr, 
     bound = []
     for given in row.items:
         value = binder.bind(given)
-        inner = next((e for e in ir.walk(value) if isinstance(e, ir.AggCall)), None)
-        if inner is not None:
-            value = binder.context.error(
-                "SQ0404", f"{shown(inner.function)} stands inside {name}", inner.origin, label="an aggregate inside an aggregate",
-                help="compute the inner one in a view or subquery, and aggregate that",
-            )
+        if has_aggregate(binder, (value,), name):
+            value = unknown(given.span)
         elif not is_unknown(value) and holds_map(value.type):
             value = binder.context.error(
                 "SQ0302", f"{name} cannot compare {with_article(value.type)}", value.origin, help="compare single entries of it",
@@ -92,7 +103,7 @@ def _similar_to(
             help="give one value for each column",
         )
     for value in record:
-        if any(isinstance(e, ir.Column) for e in ir.walk(value)):
+        if not is_constant(value):
             return binder.context.error(
                 "SQ0302", "the values of the record must be constants", value.origin,
                 help="to compare rows with rows, join them: ON (a.x = b.x) …",
@@ -106,14 +117,14 @@ def _similar_to(
         equal = one if equal is None else ir.Op(op="+", args=(equal, one), type=INT, nullable=False, origin=node.span)
     assert equal is not None
     enough = ir.Op(op=">=", args=(equal, whole(least)), type=BOOLEAN, nullable=False, origin=node.span)
-    return of_rows("COUNT_IF", (enough,), condition, node.span)
+    return aggregate("COUNT_IF", (enough,), condition, node.span)
 
 
 def _pairs(
     binder: ExpressionBinder, node: ast.Call, columns: tuple[Expr, ...], least: int, condition: Expr | None
 ) -> Expr:
     if refused(binder, node, "MEMORY", "SAMPLE", "CONFIDENCE"):
-        return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
+        return unknown(node.span)
     asked = node.approx or ast.Approx(span=node.span)
     width = 0
     try:
@@ -132,7 +143,7 @@ def _pairs(
         function=PAIR_COUNTS, args=args, spec=COUNTS_SPEC, filter=condition, type=Array(DOUBLE), nullable=False, origin=node.span,
     )
     read = ir.Call(
-        function="PAIRS_OF", args=(counts,), spec=_reading(plan, width, deviations(asked.confidence or CONFIDENCE)),
+        function="PAIRS_OF", args=(counts, number(deviations(asked.confidence or CONFIDENCE))), spec=_reading(plan, width),
         type=Array(DOUBLE), nullable=False, origin=node.span,
     )
     return item(read, 0)
@@ -140,22 +151,17 @@ def _pairs(
 
 def width_of(plan: SimilarityPlan, memory: int) -> int:
     """Counters in a row of the sketches of a plan. ValueError where the memory is too small for any."""
-    width = memory // (8 * DEPTH * len(plan.n_proj))
-    if width < 16:
+    of_column = COUNTER_BYTES * DEPTH * len(plan.n_proj)
+    if memory < LEAST_WIDTH * of_column:
         raise ValueError(
-            f"{memory:,} bytes are too few for {len(plan.n_proj)} sketches: {16 * 8 * DEPTH * len(plan.n_proj):,} bytes would do"
+            f"{memory:,} bytes are too few for {len(plan.n_proj)} sketches; {in_units(LEAST_WIDTH * of_column)} would do"
         )
-    return width
+    return memory // of_column
 
 
-COUNTS_SPEC = FunctionSpec(
-    name=PAIR_COUNTS, kind=Kind.AGGREGATE, params=("any*",), result="ARRAY<DOUBLE>", null_safe=True, category="parts of sketches",
-    doc="Sizes of the self-joins of sets of columns; lowering/similar.py has its SQL.",
-)
 
-
-def _reading(plan: SimilarityPlan, width: int, z: float) -> FunctionSpec:
-    """Unordered pairs with their bounds, from the counts: the binomial inversion (Deng 2007, section 5.2) as arithmetic.
+def _reading(plan: SimilarityPlan, width: int) -> FunctionSpec:
+    """Unordered pairs with their bounds, from the counts and how many deviations the bounds are wide: the binomial inversion (Deng 2007, section 5.2) as arithmetic.
 
     The bounds of sketches take what the middle of three rows errs by as normal; what a sample errs by depends on how pairs
     hang together, so it has none.
@@ -172,18 +178,11 @@ def _reading(plan: SimilarityPlan, width: int, z: float) -> FunctionSpec:
         bounds = [size, size]
     else:
         spread = " + ".join(f"pow({weight * math.sqrt(2 / width)!r}D * {at(2 * i)}, 2)" for i, weight in enumerate(weights))
-        error = f"{z * MIDDLE / 2!r}D * sqrt({spread})"
+        error = f"{{1}} * {MIDDLE / 2!r}D * sqrt({spread})"
         bounds = [f"greatest(0D, {size} - {error})", f"{size} + {error}"]
     # Of rows of which some were shed the last count is above 0, and what is off then depends on how pairs hang together too.
     bounds = [f"if({at(2 * len(weights))} > 0D, NULL, {bound})" for bound in bounds]
     return FunctionSpec(
-        name="PAIRS_OF", params=("ARRAY<DOUBLE>",), result="ARRAY<DOUBLE>", null_safe=True, category="parts of sketches",
+        name="PAIRS_OF", params=("ARRAY<DOUBLE>", "DOUBLE!"), result="ARRAY<DOUBLE>", null_safe=True, category="parts of sketches",
         doc="Pairs of rows that are alike, with bounds.", sql=f"array({size}, {', '.join(bounds)})",
     )
-
-
-MOST_SETS = 300
-"""Sets of columns of a row that are looked at: each costs a hash of every row, and a line of the plan."""
-
-MIDDLE = 0.67
-"""The standard deviation of the middle one of three normal numbers, in theirs (0.6698), a bit more."""

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamq.compiler.binder.context import UNKNOWN, is_unknown
+from streamq.compiler.binder.arguments import (
+    bound_filter,
+    coerced,
+    has_aggregate,
+    is_constant,
+    matched,
+)
+from streamq.compiler.binder.context import is_unknown, unknown
 from streamq.compiler.ir import expr as ir
+from streamq.compiler.ir.build import aggregate, number
 from streamq.compiler.ir.expr import Expr
-from streamq.compiler.ir.sketches import READ_AS, shown
+from streamq.compiler.ir.sketches import FREQUENCY_SKETCH, READ_AS, TOP_SKETCH
 from streamq.dsl import ast
 from streamq.dsl.records import replace
 from streamq.dsl.source import Span
@@ -24,12 +32,10 @@ from streamq.dsl.types import (
     STRING,
     Array,
 )
-from streamq.stdlib.calls import Arg
 from streamq.stdlib.estimate.confidence import deviations
-from streamq.stdlib.functions import FUNCTIONS
 from streamq.stdlib.functions.sketch_parts import PARTS
 from streamq.stdlib.registry import FunctionSpec
-from streamq.stdlib.signatures import Mismatch, Signature, match_call
+from streamq.stdlib.signatures import Signature, match_call
 from streamq.stdlib.sketches.counter_sizes import planned
 from streamq.stdlib.sketches.heavy_plan import plan_heavy
 from streamq.stdlib.sketches.kinds import CONFIDENCE, MOST_MEMORY, SEED, in_units
@@ -37,6 +43,11 @@ from streamq.stdlib.sketches.linear_plan import Purpose, spark_arguments
 
 if TYPE_CHECKING:
     from streamq.compiler.binder.expressions import ExpressionBinder
+
+
+USUAL = {"WITHIN": "5 PERCENT", "CONFIDENCE": "95 PERCENT", "SAMPLE": "50 PERCENT"}
+"""Shares, as examples of what can be said."""
+
 
 def bind_sketch(binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec) -> Expr:
     """The estimate that a call asks for; what it cannot be is reported."""
@@ -48,36 +59,25 @@ def bind_sketch(binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec) ->
 
         return bind_similar(binder, node, spec)
     args = tuple(binder.bind(arg) for arg in node.args)
-    condition = None if node.filter is None else binder.bind_condition(node.filter, "FILTER")
+    condition = bound_filter(binder, node)
     if is_unknown(*args, *(() if condition is None else (condition,))):
-        return ir.Literal(value=None, type=UNKNOWN, origin=node.span)
-    constants = [not any(isinstance(e, ir.Column | ir.AggCall) for e in ir.walk(a)) for a in args]
-    matched = match_call(spec, tuple(
-        Arg(a.type, c, a.value if isinstance(a, ir.Literal) else None) for a, c in zip(args, constants, strict=True)
-    ))
-    if isinstance(matched, Mismatch):
-        at = matched.argument
-        span = node.args[at].span if at is not None and at < len(node.args) else node.span
-        return binder.context.error("SQ0302", matched.message, span, help=matched.help)
-    coerced = tuple(binder.coerce(a, t) for a, t in zip(args, matched.params, strict=True))
-    over_rows = coerced if spec.name == "JOIN_SIZE" else coerced[:1]
-    for part in (*over_rows, *(() if condition is None else (condition,))):
-        inner = next((e for e in ir.walk(part) if isinstance(e, ir.AggCall)), None)
-        if inner is not None:
-            return binder.context.error(
-                "SQ0404", f"{shown(inner.function)} stands inside {spec.name}", inner.origin, label="an aggregate inside an aggregate",
-                help="compute the inner one in a view or subquery, and aggregate that",
-            )
+        return unknown(node.span)
+    found = matched(binder, node, spec, args)
+    if found is None:
+        return unknown(node.span)
+    brought = coerced(binder, args, found)
+    if has_aggregate(binder, brought if spec.name == "JOIN_SIZE" else brought[:1], spec.name):
+        return unknown(node.span)
     work = _Sketches(binder, node, condition)
     match spec.name:
         case "APPROX_FREQUENCY":
-            return work.frequency(coerced[0], coerced[1], constants[1])
+            return work.frequency(brought[0], brought[1])
         case "SELF_JOIN_SIZE":
-            return work.self_join(coerced[0])
+            return work.self_join(brought[0])
         case "JOIN_SIZE":
-            return work.join(coerced[0], coerced[1])
+            return work.join(brought[0], brought[1])
         case _:
-            return work.heavy(coerced[0], coerced[1], matched)
+            return work.heavy(brought[0], brought[1], found)
 
 
 def bounds_of(bound: Expr) -> tuple[Expr, Expr] | None:
@@ -90,31 +90,15 @@ def bounds_of(bound: Expr) -> tuple[Expr, Expr] | None:
     return item(inner.operand, 1), item(inner.operand, 2)
 
 
-def number(value: float) -> Expr:
-    return ir.Literal(value=float(value), type=DOUBLE, nullable=False)
-
-
 def whole(value: int) -> Expr:
     return ir.Literal(value=value, type=INT, nullable=False)
 
 
-def part(name: str, args: tuple[Expr, ...], span: Span) -> ir.Call:
-    """A reading of sketches."""
-    spec = PARTS[name]
-    matched = match_call(spec, tuple(a.type for a in args))
-    assert isinstance(matched, Signature), matched
-    return ir.Call(function=name, args=args, spec=matched.spec, type=matched.result, origin=span)
-
-
-def of_rows(name: str, args: tuple[Expr, ...], condition: Expr | None, span: Span) -> ir.AggCall:
-    """An aggregate that stands behind an estimate; COUNT and COUNT_IF are the language's own."""
-    spec = PARTS.get(name) or FUNCTIONS[name]
-    matched = match_call(spec, tuple(a.type for a in args))
-    assert isinstance(matched, Signature), matched
-    return ir.AggCall(
-        function=name, args=args, spec=matched.spec, filter=condition, type=matched.result,
-        nullable=name not in ir.COUNTS, origin=span,
-    )
+def reading(name: str, args: tuple[Expr, ...], span: Span) -> ir.Call:
+    """What reads sketches above the groups."""
+    found = match_call(PARTS[name], tuple(a.type for a in args))
+    assert isinstance(found, Signature), found
+    return ir.Call(function=name, args=args, spec=found.spec, type=found.result, origin=span)
 
 
 class _Sketches:
@@ -125,24 +109,24 @@ class _Sketches:
         self.asked = node.approx or ast.Approx(span=node.span)
         self.confidence = self.asked.confidence or CONFIDENCE
 
-    def frequency(self, value: Expr, wanted: Expr, constant: bool) -> Expr:
+    def frequency(self, value: Expr, wanted: Expr) -> Expr:
         """A value that is known before the rows is counted, unless a sketch is asked for."""
         span = self.node.span
-        if constant and self.node.approx is None:
+        if is_constant(wanted) and self.node.approx is None:
             same = ir.Op(op="=", args=(value, wanted), type=BOOLEAN, origin=span)
-            return of_rows("COUNT_IF", (same,), self.condition, span)
+            return aggregate("COUNT_IF", (same,), self.condition, span)
         found = self._sketch("frequency", value)
         if found is None:
             return self._unknown()
         args = (found, self._count(value), wanted, number(self.confidence), self._method())
-        return ir.Cast(operand=item(part("FREQUENCY_OF", args, span), 0), type=BIGINT, origin=span)
+        return ir.Cast(operand=item(reading("FREQUENCY_OF", args, span), 0), type=BIGINT, origin=span)
 
     def self_join(self, value: Expr) -> Expr:
         found = self._sketch("self_join", value)
         if found is None:
             return self._unknown()
         args = (found, self._count(value), number(self.confidence), self._method())
-        return item(part("SELF_JOIN_OF", args, self.node.span), 0)
+        return item(reading("SELF_JOIN_OF", args, self.node.span), 0)
 
     def join(self, left: Expr, right: Expr) -> Expr:
         sides = [self._sketch("join", side) for side in (left, right)]
@@ -150,11 +134,11 @@ class _Sketches:
             return self._unknown()
         # A row with two equal values is a pair with itself, which where rows are shed stands for as many as the row does.
         same = ir.Op(op="=", args=(left, right), type=BOOLEAN, origin=self.node.span)
-        own = of_rows("COUNT_IF", (same,), self.condition, self.node.span)
+        own = aggregate("COUNT_IF", (same,), self.condition, self.node.span)
         args = (sides[0], self._count(left), sides[1], self._count(right), own, number(self.confidence))
-        return item(part("JOIN_OF", args, self.node.span), 0)
+        return item(reading("JOIN_OF", args, self.node.span), 0)
 
-    def heavy(self, value: Expr, share: Expr, matched: Signature) -> Expr:
+    def heavy(self, value: Expr, share: Expr, found: Signature) -> Expr:
         span = self.node.span
         given = share.value if isinstance(share, ir.Literal) else None
         if not isinstance(given, int | float) or not 0 < given <= 1:
@@ -173,14 +157,13 @@ class _Sketches:
             value = ir.Op(op="+", args=(value, ir.Literal(value=0.0, type=value.type, nullable=False)), type=value.type, origin=value.origin)
         known = ir.Op(op="NOT", args=(ir.IsNull(operand=value, type=BOOLEAN, nullable=False),), type=BOOLEAN, nullable=False)
         condition = ir.conjunction((known,) if self.condition is None else (known, self.condition))
-        top = of_rows("TOP_SKETCH", (value, whole(plan.reported), whole(plan.tracked)), condition, span)
-        seen = of_rows("ROWS_SEEN", (value,), self.condition, span)
+        top = aggregate(TOP_SKETCH, (value, whole(plan.reported), whole(plan.tracked)), condition, span)
+        seen = aggregate("ROWS_SEEN", (value,), self.condition, span)
         args = (
             top, _double(seen), _double(self._count(value)), number(given), number(plan.error),
-            number(deviations(self.confidence)), *(of_rows(w, (value,), self.condition, span) for w in ("LEAST_WEIGHT", "MOST_WEIGHT")),
+            number(deviations(self.confidence)), *(aggregate(w, (value,), self.condition, span) for w in ("LEAST_WEIGHT", "MOST_WEIGHT")),
         )
-        found = part("HEAVY_OF", args, span)
-        return replace(found, type=matched.result)
+        return replace(reading("HEAVY_OF", args, span), type=found.result)
 
     def _sketch(self, purpose: Purpose, value: Expr) -> Expr | None:
         """The sketch that serves; None where what is asked for cannot be."""
@@ -194,14 +177,14 @@ class _Sketches:
             return None
         if self.condition is not None:
             value = ir.Case(whens=((self.condition, value),), default=None, type=value.type, origin=value.origin)
-        return of_rows("FREQUENCY_SKETCH", (value, number(eps), number(confidence), whole(SEED)), None, self.node.span)
+        return aggregate(FREQUENCY_SKETCH, (value, number(eps), number(confidence), whole(SEED)), None, self.node.span)
 
     def _method(self) -> Expr:
         return ir.Literal(value=self.asked.method or "AUTO", type=STRING, nullable=False)
 
     def _count(self, value: Expr) -> Expr:
         """The rows behind the sketch; of shed rows this is an estimate of all, by which the sketch is scaled."""
-        return of_rows("COUNT", (value,), self.condition, self.node.span)
+        return aggregate("COUNT", (value,), self.condition, self.node.span)
 
     def _refused(self, *taken: str) -> bool:
         return refused(self.binder, self.node, *taken)
@@ -210,16 +193,13 @@ class _Sketches:
         return impossible(self.binder, problem, self.asked.span)
 
     def _unknown(self) -> Expr:
-        return ir.Literal(value=None, type=UNKNOWN, origin=self.node.span)
+        return unknown(self.node.span)
 
 
 def impossible(binder: ExpressionBinder, problem: str, span: Span) -> Expr:
     """Reports what a planner says: what is wrong, a colon or semicolon, and the way out."""
     message, _, help = problem.replace("; ", ": ", 1).partition(": ")
     return binder.context.error("SQ0306", message, span, help=help)
-
-
-USUAL = {"WITHIN": "5 PERCENT", "CONFIDENCE": "95 PERCENT", "SAMPLE": "50 PERCENT"}
 
 
 def refused(binder: ExpressionBinder, node: ast.Call, *taken: str) -> bool:

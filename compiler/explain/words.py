@@ -25,12 +25,6 @@ from streamq.compiler.ir.sketches import BEHIND, READ_AS
 from streamq.dsl.types import DATE, INTERVAL, TIMESTAMP, is_string
 from streamq.stdlib.sifters.predicates import Both, Compare, Either, Predicate
 
-_BEHIND = {
-    "FREQUENCY_SKETCH": "SKETCH", "TOP_SKETCH": "MOST_FREQUENT", "ROWS_SEEN": "COUNT", "PAIR_COUNTS": "EQUAL_SETS",
-    "LEAST_WEIGHT": "LEAST_WEIGHT", "MOST_WEIGHT": "MOST_WEIGHT",
-}
-"""What is told of the aggregates behind estimates."""
-
 _BOUND = ("", "LEAST ", "GREATEST ")
 """An estimate, and its bounds."""
 
@@ -99,13 +93,15 @@ def _literal(e: Literal) -> str:
 
 def _aggregate(e: AggCall) -> str:
     args = e.args[:-1] if e.spec.event_time else e.args
-    if e.function in BEHIND:
+    name = e.function
+    if name in BEHIND:
+        _, name = BEHIND[name]
         args = tuple(a for a in args if not isinstance(a, Literal)) or args[:1]
     inner = ", ".join(show_expr(a) for a in args)
     inner = inner or ("*" if e.function == "COUNT" else "")
     distinct = "DISTINCT " if e.distinct else ""
     tail = "" if e.filter is None else f" FILTER (WHERE {show_expr(e.filter)})"
-    return f"{_BEHIND.get(e.function, e.function)}({distinct}{inner}){tail}"
+    return f"{name}({distinct}{inner}){tail}"
 
 
 def show_window(spec: lg.WindowSpec) -> str:

@@ -1,10 +1,12 @@
-"""Typed expressions over doubles, made by passes rather than by users."""
+"""Typed expressions, mostly over doubles, that are made by the compiler rather than by users."""
 
 from __future__ import annotations
 
-from streamq.compiler.ir.expr import AggCall, Call, Cast, Expr, Literal, Op
+from streamq.compiler.ir.expr import COUNTS, AggCall, Call, Cast, Expr, Literal, Op
+from streamq.dsl.source import NO_SPAN, Span
 from streamq.dsl.types import DOUBLE, Type
 from streamq.stdlib.functions import FUNCTIONS
+from streamq.stdlib.functions.sketch_parts import PARTS
 from streamq.stdlib.signatures import Signature, match_call
 
 
@@ -31,8 +33,16 @@ def cast(value: Expr, type_: Type) -> Expr:
     return Cast(operand=value, type=type_, nullable=value.nullable, origin=value.origin)
 
 
+def aggregate(name: str, args: tuple[Expr, ...], condition: Expr | None = None, origin: Span = NO_SPAN) -> AggCall:
+    """An aggregate of the library, or one behind estimates; its arguments have the types of one of its declarations."""
+    spec = PARTS.get(name) or FUNCTIONS[name]
+    matched = match_call(spec, tuple(arg.type for arg in args))
+    assert isinstance(matched, Signature), matched
+    return AggCall(
+        function=name, args=args, spec=matched.spec, filter=condition, type=matched.result, nullable=name not in COUNTS, origin=origin,
+    )
+
+
 def total(value: Expr, condition: Expr | None) -> AggCall:
     """The SUM of doubles over the rows that meet a condition."""
-    matched = match_call(FUNCTIONS["SUM"], (DOUBLE,))
-    assert isinstance(matched, Signature), matched
-    return AggCall(function="SUM", args=(value,), spec=matched.spec, filter=condition, type=DOUBLE)
+    return aggregate("SUM", (value,), condition)

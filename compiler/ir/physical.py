@@ -17,6 +17,10 @@ Named = tuple[str, str]
 """(column name, SQL text)."""
 
 
+BUCKETS = 8
+"""Parts into which a keyed operator's state is cut; each is read and written as a whole. A checkpoint has so many for ever."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """Base of the steps. ``id`` is the operator of the program it serves (``hot_items.aggregate``)."""

@@ -6,9 +6,6 @@ from streamq.compiler.ir.expr import WEIGHT, AggCall, Column, Expr, Literal
 from streamq.dsl.records import dataclass
 from streamq.stdlib.sketches.similarity_plan import SimilarityPlan, plan_similarity
 
-BUCKETS = 8
-"""Parts into which rows are cut by their hash, each with a filter of its own. A checkpoint has so many for ever."""
-
 
 @dataclass(frozen=True, slots=True)
 class Remembers:
@@ -40,19 +37,17 @@ PAIR_COUNTS = "PAIR_COUNTS"
 """The aggregate behind SIMILAR_PAIRS: for each size of a set of columns, in pairs of numbers, the size of the self-join of
 what these columns hold, and how many values went into it."""
 
-_SHOWN = {
-    FREQUENCY_SKETCH: "a sketch", TOP_SKETCH: "HEAVY_HITTERS", PAIR_COUNTS: "SIMILAR_PAIRS", "ROWS_SEEN": "HEAVY_HITTERS",
-    "LEAST_WEIGHT": "HEAVY_HITTERS", "MOST_WEIGHT": "HEAVY_HITTERS",
+BEHIND: dict[str, tuple[str, str]] = {
+    FREQUENCY_SKETCH: ("a sketch", "SKETCH"), TOP_SKETCH: ("HEAVY_HITTERS", "MOST_FREQUENT"), PAIR_COUNTS: ("SIMILAR_PAIRS", "EQUAL_SETS"),
+    "ROWS_SEEN": ("HEAVY_HITTERS", "COUNT"), "LEAST_WEIGHT": ("HEAVY_HITTERS", "LEAST_WEIGHT"),
+    "MOST_WEIGHT": ("HEAVY_HITTERS", "MOST_WEIGHT"),
 }
-
-
-BEHIND = frozenset(_SHOWN)
-"""The aggregates behind estimates."""
+"""The aggregates behind estimates: what a user wrote to have one, and what it is called where a plan is shown."""
 
 
 def shown(function: str) -> str:
     """What a user calls an aggregate: those behind estimates are in no program."""
-    return _SHOWN.get(function, function)
+    return BEHIND[function][0] if function in BEHIND else function
 
 
 def is_weighted(call: AggCall) -> bool:

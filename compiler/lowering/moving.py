@@ -38,9 +38,6 @@ SIDE = "__side"
 
 HIDDEN = (TIME, AT, SIGN, END)
 FOREVER = f"{2**63 - 1}L"
-BUCKETS = 8
-"""Parts into which a keyed operator's state is cut; each is read and written as a whole."""
-
 
 @dataclass(frozen=True, slots=True)
 class Moving:
@@ -170,7 +167,7 @@ def stateful(
     nulls = [quote("nulls"), *(f"{quote(c)} IS NULL" for c in columns[NULL_BITS:])]
     row = f"xxhash64({', '.join([*map(quote, columns), *nulls])})"
     hidden = (TIME, "at", "sign", "end", "side", "key", "nulls")
-    bucket = f"CAST(pmod({row if by == 'row' else quote('key')}, {BUCKETS}) AS INT)"
+    bucket = f"CAST(pmod({row if by == 'row' else quote('key')}, {ph.BUCKETS}) AS INT)"
     items = (
         ("__bucket", bucket), *((n, quote(n)) for n in hidden), ("row", row),
         *((c, quote(c)) for c in columns),

@@ -33,7 +33,6 @@ from streamq.compiler.lowering.carry import (
 )
 from streamq.compiler.lowering.moving import (
     AT,
-    BUCKETS,
     END,
     SIGN,
     TIME,
@@ -190,7 +189,7 @@ def _placed(node: lg.Join, matching: Matching, both: ph.Step, values: Sequence[C
     if matching.sets is None:
         compared = [*(f"c{i}" for i in range(len(matching.values))), "unknown"]
     passed = [TIME, "at", "side", "key", *compared, "worth", "nulls"]
-    shard = f"pmod(`key`, {BUCKETS}L)" if matching.keys else f"explode(sequence(0L, {SHARDS - 1}L))"
+    shard = f"pmod(`key`, {ph.BUCKETS}L)" if matching.keys else f"explode(sequence(0L, {SHARDS - 1}L))"
     step_id = context.step_id(node, "placed")
     spread = ph.Select(
         both, (*((n, quote(n)) for n in passed), (ROW, row), (SHARD, shard), *((c, quote(c)) for c in columns)),

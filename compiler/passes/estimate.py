@@ -12,7 +12,7 @@ The shedder gives each row its weight ``w``, the number of rows that it stands f
 from __future__ import annotations
 
 from streamq.compiler.ir import logical as lg
-from streamq.compiler.ir.build import call, cast, number, op, total
+from streamq.compiler.ir.build import aggregate, call, cast, number, op, total
 from streamq.compiler.ir.expr import WEIGHT, AggCall, Column, Expr, IsNull, Op, conjunction
 from streamq.compiler.ir.rewrite import with_inputs
 from streamq.compiler.ir.sketches import BEHIND, FREQUENCY_SKETCH, PAIR_COUNTS
@@ -23,12 +23,10 @@ from streamq.dsl.records import dataclass, field, replace
 from streamq.dsl.source import Span
 from streamq.dsl.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, Type
 from streamq.stdlib.estimate.confidence import deviations
-from streamq.stdlib.functions import FUNCTIONS
-from streamq.stdlib.signatures import Signature, match_call
 
 CONFIDENCE = 0.95
 ESTIMATED = frozenset({"COUNT", "COUNT_IF", "SUM", "AVG", "MEAN"})
-SKETCHES = BEHIND
+SKETCHES = frozenset(BEHIND)
 """What stands behind estimates that see by the COUNT beside them, or by the weights of rows, how many rows were shed."""
 EXTREMES = {"LEAST_WEIGHT": "MIN", "MOST_WEIGHT": "MAX"}
 NOT_CHANGED = frozenset({"FIRST", "LAST", "FIRST_VALUE", "LAST_VALUE", "ANY_VALUE"})
@@ -83,6 +81,7 @@ class _Work:
     memo: dict[int, _Found] = field(default_factory=dict)
     paired: bool = False
     sketched: bool = False
+    by_values: bool = False
 
     def notice(self, message: str, hint: str) -> None:
         self.context.notices.append(
@@ -100,6 +99,7 @@ class _Work:
         weighted = [b for b in below if b.weighted]
         match rebuilt:
             case lg.Shed() if not rebuilt.spared:
+                self.by_values = self.by_values or (bool(rebuilt.keys) and not rebuilt.whole_keys)
                 return _Found(replace(rebuilt, weight=WEIGHT), True)
             case lg.Aggregate() if weighted:
                 return self._aggregate(rebuilt)
@@ -147,6 +147,11 @@ class _Work:
                 estimated.append(name)
                 continue
             plain.append((name, _with_weight(made, weight)))
+            if made.function in SKETCHES and self.by_values and not self.sketched:
+                self.notice(
+                    "rows that are equal in all columns stay or go together: where there are many, estimates from sketches are too high",
+                    "the source does not tell such rows apart, and their hash decides",
+                )
             self.sketched = self.sketched or made.function in SKETCHES
             items.append((name, Column(name=name, type=made.type, nullable=made.nullable)))
             if made.function not in NOT_CHANGED | SKETCHES:
@@ -162,14 +167,8 @@ class _Work:
 def _with_weight(made: AggCall, weight: Expr) -> AggCall:
     """Sketches and pairs of rows are counted by the weights of rows, where they can be; of frequent values it is told how far these are apart."""
     if made.function in EXTREMES:
-        return _extreme(EXTREMES[made.function], weight, _condition(made))
+        return aggregate(EXTREMES[made.function], (weight,), _condition(made))
     return replace(made, args=(*made.args, weight)) if made.function in (FREQUENCY_SKETCH, PAIR_COUNTS) else made
-
-
-def _extreme(name: str, value: Expr, condition: Expr | None) -> AggCall:
-    matched = match_call(FUNCTIONS[name], (value.type,))
-    assert isinstance(matched, Signature), matched
-    return AggCall(function=name, args=(value,), spec=matched.spec, filter=condition, type=value.type)
 
 
 def _project(node: lg.Project, below: _Found) -> _Found:

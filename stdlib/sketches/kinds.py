@@ -32,10 +32,15 @@ FP = 0.01
 PANES = 8
 """Parts of a window of time in which what was seen is forgotten one after another."""
 
+DEPTH = 3
+"""Rows of the sketch of a similarity size."""
+
+
+def shown_size(memory: int) -> str:
+    """So much memory, as it is told."""
+    return f"{memory / 1024:,.1f} KB" if memory < 1 << 20 else f"{memory / (1 << 20):,.1f} MB"
+
+
 def in_units(memory: int) -> str:
     """So much memory or a bit more, as it is written in a program."""
     return f"{-(-memory // 1024)} KB" if memory < 1 << 20 else f"{-(-memory // (1 << 20))} MB"
-
-
-DEPTH = 3
-"""Rows of the sketch of a similarity size."""

@@ -89,19 +89,6 @@ def plan_of_memory(
     return LinearPlan(method, width, depth, error_of(purpose, method, width), confidence)
 
 
-def plan_of_both(
-    purpose: Purpose, method: Method, rel_error: float, confidence: float, memory_bytes: int
-) -> LinearPlan:
-    """All of a memory, which must do for an error. ValueError, with the bytes that would do, where it does not."""
-    needed = plan_of_error(purpose, method, rel_error, confidence)
-    if needed.bytes > memory_bytes:
-        raise ValueError(
-            f"{memory_bytes} bytes are too few for an error of {rel_error} at a confidence of {confidence}: "
-            f"{needed.bytes} would do"
-        )
-    return plan_of_memory(purpose, method, memory_bytes, confidence)
-
-
 def depth_of(method: Method, confidence: float) -> int:
     """The rows that a confidence takes."""
     if method == "CM":

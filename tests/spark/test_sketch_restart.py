@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamq.compiler.ir.sketches import BUCKETS
+from streamq.compiler.ir.physical import BUCKETS
 from streamq.stdlib.sketches.lookalike import crawl
 from streamq.stdlib.sketches.membership_plan import part_of, plan_stable
 from tests.spark.test_restart import (

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from streamq.compiler.ir.sketches import BUCKETS
+from streamq.compiler.ir.physical import BUCKETS
 from streamq.stdlib.sketches.kinds import SEED
 from streamq.stdlib.sketches.lookalike import crawl, zipf
 from streamq.stdlib.sketches.membership_plan import part_of, plan_stable

@@ -55,7 +55,7 @@ def _heavy(sketch: Frequencies, seen: float, _rows: float, share: float, *_setti
 
 
 @_f.plain("PAIRS_OF")
-def _pairs(alike: int) -> Answer:
+def _pairs(alike: int, _deviations: float) -> Answer:
     return _answer(alike)
 
 

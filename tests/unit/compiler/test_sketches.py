@@ -130,6 +130,29 @@ def test_a_test_above_a_filter_stays_above_it() -> None:
     assert order.index("Distinct") < order.index("Filter")
 
 
+def test_rows_that_the_source_does_not_tell_apart_are_spoken_of() -> None:
+    policy = "SHED RANDOM BY 50 PERCENT RECOVER ESTIMATE"
+    query = f"SELECT SELF_JOIN_SIZE(a) AS n, HEAVY_HITTERS(a, 0.1) AS h FROM s [TUMBLE 1 MINUTE] {policy};"
+    equal = [n for n in plan_of(query).notices if "equal in all columns" in n.message]
+    assert len(equal) == 1
+    apart = """
+        CREATE STREAM n (auction BIGINT, ts TIMESTAMP, WATERMARK FOR ts) WITH (connector = 'nexmark', table = 'bid');
+    """
+    result = compile_text(f"{apart}{query.replace('(a', '(auction').replace('FROM s', 'FROM n')}", prelude=False)
+    assert not [n for n in result.notices if "equal in all columns" in n.message]
+
+
+def test_pairs_of_two_confidences_are_not_shared() -> None:
+    """What reads counts is told by its arguments alone, and equal plans are one."""
+    result = plan_of("".join(
+        f"CREATE QUERY q{level} AS SELECT SIMILAR_PAIRS((a, b), 1 MEMORY 64 KB CONFIDENCE {level} PERCENT) AS n FROM s [TUMBLE 1 MINUTE];"
+        for level in (90, 99)
+    ))
+    texts = [repr(q.root) for q in result.require().queries]
+    assert "1.6448" in texts[0]
+    assert "2.5758" in texts[1]
+
+
 def test_a_query_reads_its_estimates_by_its_own_functions_only() -> None:
     result = plan_of("""
         CREATE QUERY p AS SELECT SELF_JOIN_SIZE(a) AS n FROM s [TUMBLE 1 MINUTE];

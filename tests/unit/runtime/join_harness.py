@@ -13,8 +13,8 @@ from streamq.compiler.analysis.window_joins import matching_of
 from streamq.compiler.driver import CompileResult, compile_program
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
+from streamq.compiler.ir.physical import BUCKETS
 from streamq.compiler.ir.rewrite import walk
-from streamq.compiler.lowering.moving import BUCKETS
 from streamq.compiler.lowering.window_joins import SHARDS
 from streamq.runtime.reference.answers import Answer
 from streamq.runtime.reference.engine import evaluate

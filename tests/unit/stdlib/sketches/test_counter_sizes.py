@@ -24,9 +24,13 @@ def test_of_an_error_it_is_the_least_that_does(purpose: str) -> None:
 
 
 def test_of_both_it_takes_all_of_the_memory() -> None:
-    plan = planned("self_join", None, 0.1, 1 << 20, 0.95)
+    needed = planned("self_join", None, 0.1, None, 0.95)
+    plan = planned("self_join", None, 0.1, 2 * needed.bytes, 0.95)
+    assert (plan.width, plan.depth) == (2 * needed.width, needed.depth)
     assert plan.rel_error < 0.1
-    assert plan.bytes > (1 << 20) - 8 * plan.depth
+    planned("self_join", None, 0.1, needed.bytes, 0.95)
+    with pytest.raises(ValueError, match="too few for an error"):
+        planned("self_join", None, 0.1, needed.bytes - 1, 0.95)
 
 
 @pytest.mark.parametrize("method", ["CM", "CMM"])

@@ -14,7 +14,6 @@ from streamq.stdlib.sketches.linear_plan import (
     Purpose,
     depth_of,
     error_of,
-    plan_of_both,
     plan_of_error,
     plan_of_memory,
     spark_arguments,
@@ -63,18 +62,7 @@ def test_a_plan_of_its_own_error_and_memory_is_itself(purpose: Purpose, method: 
         assert plan_of_memory(purpose, method, plan.bytes + 8 * depth - 1, 0.95) == plan
 
 
-def test_all_of_a_memory_is_used_where_it_does() -> None:
-    needed = plan_of_error("self_join", "CMM", 0.1, 0.95)
-    plan = plan_of_both("self_join", "CMM", 0.1, 0.95, 2 * needed.bytes)
-    assert (plan.width, plan.depth) == (2 * needed.width, needed.depth)
-    assert plan.rel_error < 0.1
-
-
 def test_a_memory_that_is_too_small_is_refused_with_what_would_do() -> None:
-    needed = plan_of_error("self_join", "CMM", 0.1, 0.95).bytes
-    plan_of_both("self_join", "CMM", 0.1, 0.95, needed)
-    with pytest.raises(ValueError, match=f"{needed} would do"):
-        plan_of_both("self_join", "CMM", 0.1, 0.95, needed - 1)
     with pytest.raises(ValueError, match="144 would do"):
         plan_of_memory("frequency", "AGMS", 143, 0.95)
     assert plan_of_memory("frequency", "AGMS", 144, 0.95).width == 2
