@@ -117,6 +117,10 @@ def test_estimates_lie_between_their_bounds(spark: SparkSession, tmp_path: Path,
     assert {item for item, *_ in busy} >= clear
     # A count of a sampled value is off by sqrt(count), as each row stands for two.
     assert all(abs(count - k[item]) < 5 * sqrt(k[item]) for item, count, *_ in busy)
+    # Bounds of 95 %, each of a value of its own: four deviations of how many may miss.
+    missed = sum(not low <= k[item] <= high for item, _, low, high in busy)
+    assert missed <= 0.05 * len(busy) + 4 * sqrt(0.05 * 0.95 * len(busy))
+    assert all(low < count < high for _, count, low, high in busy)
 
 
 def alike(rows: list[dict[str, Any]], least: int) -> int:
