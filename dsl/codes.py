@@ -58,6 +58,8 @@ CODES: dict[str, str] = {
     "SQ0705": "path does not exist",
     "SQ0706": "CREATE FUNCTION target is not valid",
     "SQ0707": "column does not fit its source",
+    "SQ0708": "secret in the open",
+    "SQ0709": "secret is not there",
     "SQ0801": "run failed in Spark",
     "SQ0802": "Java not found",
     "SQ0803": "column is not in the data",

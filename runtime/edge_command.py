@@ -35,6 +35,7 @@ class _Asked:
 
 def edge(args: Arguments) -> int:
     """Reads a stream at its source and sends it, until it is stopped, or with ``--once`` to its end."""
+    from streamq.dsl.diagnostics import Abort
     from streamq.runtime.edge.at_source.site import Site
     from streamq.runtime.edge.at_source.store import BadStore, Store
     from streamq.runtime.edge.plan import BadPlan
@@ -56,6 +57,9 @@ def edge(args: Arguments) -> int:
             progress.begin(f"reads {asked.read}, sends to {asked.to}; its synopsis and what is on its way are in {path}")
             site.start()
             _work(site, progress, to_the_end, args.stay)
+    except Abort as stop:
+        print_error(f"streamq: {stop.diagnostic.message}; {stop.diagnostic.help}")
+        return RUN_FAILED
     except (BadPlan, BadStore, Refused) as error:
         print_error(f"streamq: {error}")
         return RUN_FAILED

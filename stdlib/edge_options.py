@@ -87,7 +87,7 @@ def check_edge(found: dict[str, OptionValue], given: Mapping[str, OptionValue], 
     if "listen" in found and address(str(found["listen"])) is None:
         message = f"option `listen` must be a host and a port, not '{found['listen']}'"
         problems.append(Problem("SQ0703", named["listen"], message, "write listen = '127.0.0.1:8472'"))
-    if "listen" in found and "token" not in found and "token_file" not in found:
+    if "listen" in found and "token" not in named and "token_file" not in found:
         message = "option `listen` needs a token: whoever reaches the port could send rows"
         problems.append(Problem("SQ0702", named["listen"], message, "add token_file = 'edge.token', and keep the file to yourself"))
     if "token" in found and "token_file" in found:

@@ -10,6 +10,7 @@ from streamq.dsl.diagnostics import InternalError, did_you_mean
 from streamq.dsl.records import dataclass
 from streamq.dsl.words import UNITS
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
+from streamq.stdlib.secrets import reference
 
 OptionValue = str | int | float | bool
 
@@ -53,6 +54,9 @@ def read_options(
             problems.append(Problem("SQ0703", key, f"option `{option.name}` is given twice", help))
         else:
             tried.add(option.name)
+            if option.secret and reference(str(value)) is None:
+                problems.append(_open_secret(option, key))
+                continue
             read = read_value(option, value)
             if isinstance(read, Problem):
                 problems.append(Problem(read.code, key, read.message, read.help))
@@ -69,6 +73,11 @@ def read_options(
         elif option.default is not None:
             found[option.name] = option.default
     return {o.name: found[o.name] for o in spec.options if o.name in found}, problems
+
+
+def _open_secret(option: OptionSpec, key: str) -> Problem:
+    message = f"option `{option.name}` holds a secret, and whoever reads the program would know it"
+    return Problem("SQ0708", key, message, f"write {option.name} = 'env:{option.name.upper()}' for a variable of the environment, or 'file:{option.name}.txt'")
 
 
 def read_value(option: OptionSpec, value: OptionValue) -> OptionValue | Problem:

@@ -45,7 +45,7 @@ APART = 0.15
 STREAM = """
 CREATE STREAM {name} (location STRING, {columns}, ts TIMESTAMP, WATERMARK FOR ts)
 SHED ATTRIBUTES
-WITH (connector = 'edge', folder = 'inbox', listen = '127.0.0.1:{port}', token = 'secret', read = '{name}.jsonl',
+WITH (connector = 'edge', folder = 'inbox', listen = '127.0.0.1:{port}', token = 'env:STREAMQ_EDGE_TOKEN', read = '{name}.jsonl',
   bucket = {bucket}, cycle_rows = 75, channel = 'uplink');
 CREATE SINK {name}_rows WITH (connector = 'noop');
 CREATE QUERY of_{name} INTO {name}_rows AS SELECT * FROM {name};

@@ -49,7 +49,7 @@ CREATE STREAM weather (
   location STRING, {columns}, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL 2 SECONDS
 )
 SHED ATTRIBUTES TO CAPACITY {kbps} KBPS
-WITH (connector = 'edge', folder = 'inbox', listen = '127.0.0.1:{port}', token = 'secret', read = 'station.jsonl', bucket = {bucket},
+WITH (connector = 'edge', folder = 'inbox', listen = '127.0.0.1:{port}', token = 'env:STREAMQ_EDGE_TOKEN', read = 'station.jsonl', bucket = {bucket},
   cycle_rows = 75, wait = '20 seconds');
 CREATE SINK rows WITH (connector = 'file', format = 'parquet', path = 'rows');
 CREATE SINK recovered WITH (connector = 'file', format = 'parquet', path = 'recovered');
@@ -169,7 +169,7 @@ def started(folder: Path, *argv: str) -> subprocess.Popen[bytes]:
     log = (folder / f"{argv[0]}.log").open("ab")
     path = os.pathsep.join(p for p in (os.environ.get("PYTHONPATH", ""),) if p)
     return subprocess.Popen(
-        [sys.executable, "-m", "streamq", *argv], cwd=folder, stdout=log, stderr=log, env=os.environ | ({"PYTHONPATH": path} if path else {})
+        [sys.executable, "-m", "streamq", *argv], cwd=folder, stdout=log, stderr=log, env=os.environ | {"STREAMQ_EDGE_TOKEN": "secret"} | ({"PYTHONPATH": path} if path else {})
     )
 
 

@@ -23,6 +23,7 @@ OF_TESTS = [code for code in CODES if code.startswith("SQ10")]
 TOLD_IN_WORDS = {
     "SQ0005": "takes binary data or a long text; `test_text_that_is_no_program` makes one",
     "SQ0108": "takes more than a thousand nested nodes; `test_deep_nesting` makes one",
+    "SQ0709": "happens when a run begins without its secret",
     "SQ0801": "happens inside Spark while a query runs",
     "SQ0802": "needs a machine without Java",
     "SQ0804": "happens when a run reads the row",

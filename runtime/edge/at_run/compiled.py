@@ -13,6 +13,7 @@ from streamq.runtime.edge.at_run.channel import floor_kbps
 from streamq.runtime.edge.at_run.opening import shared
 from streamq.runtime.edge.plan import CycleRule, EdgePlan, Format
 from streamq.runtime.edge.sift_rule import SiftRule
+from streamq.runtime.secrets import reveal
 from streamq.stdlib.attributes.kinds import RANKED_ROWS, Dispersion, Scope
 from streamq.stdlib.attributes.ranking import Ranking
 from streamq.stdlib.recovery.budget import CAPS
@@ -86,8 +87,10 @@ def _cap(edge: EdgeStream) -> float | None:
 
 
 def token_of(edge: EdgeStream, base_dir: str, file: Path | None = None) -> str:
-    """The token that edges and the run share, empty for none. OSError where its file cannot be read."""
+    """The token that edges and the run share, empty for none. OSError where its file cannot be read, Abort where it is elsewhere and not there."""
     options = dict(edge.options)
     if file is None and "token_file" in options:
         file = Path(base_dir) / str(options["token_file"])
-    return str(options.get("token", "")) if file is None else file.read_text("utf-8").strip()
+    if file is not None:
+        return file.read_text("utf-8").strip()
+    return reveal(str(options["token"]), base_dir) if "token" in options else ""

@@ -1,0 +1,39 @@
+"""Secrets of a program, looked up where the program says they are: in the environment or in a file."""
+
+from __future__ import annotations
+
+import os
+
+from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.source import NO_SPAN, Span
+from streamq.runtime.paths import resolve
+from streamq.stdlib.secrets import reference
+
+
+def reveal(value: str, base_dir: str, origin: Span = NO_SPAN) -> str:
+    """The secret behind ``env:NAME`` or ``file:PATH``, a path from the program's folder; Abort with SQ0709 where it is not there.
+
+    A line break at the end of a file is no part of it.
+    """
+    where = reference(value)
+    if where is None:
+        raise Abort(_missing("a secret stands in the open", origin))
+    kind, name = where
+    if kind == "env":
+        found = os.environ.get(name)
+        if not found:
+            raise Abort(_missing(f"the variable `{name}` of the environment, which holds a secret, is not set", origin))
+        return found
+    try:
+        with open(resolve(base_dir, name), encoding="utf-8") as file:
+            found = file.read().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (error.strerror or "").lower() if isinstance(error, OSError) else "it is no text"
+        raise Abort(_missing(f"the file `{name}`, which holds a secret, cannot be read: {reason}", origin)) from error
+    if not found:
+        raise Abort(_missing(f"the file `{name}`, which holds a secret, is empty", origin))
+    return found
+
+
+def _missing(message: str, origin: Span) -> Diagnostic:
+    return Diagnostic("SQ0709", message, origin, help="set it before the run; secrets never stand in a program")
