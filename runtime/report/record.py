@@ -7,12 +7,15 @@ their names, and rows obey arrived = kept + shed + malformed (late rows are amon
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from streamq.runtime.metrics import QuerySample, QueryTotals, Received, RunReport, Selected, Sifted
 from streamq.runtime.run import SilentListener
 
 VERSION = 1
+
+MOST_SAMPLES = 20_000
+"""Of a query; where a run has more micro-batches than that, neighbours become one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +99,17 @@ def completeness(totals: QueryTotals) -> float:
 
 @dataclass(slots=True)
 class Recorder(SilentListener):
-    """Keeps the samples of a run."""
+    """Keeps the samples of a run, in memory that does not grow: at most ``most`` of each query."""
 
     samples: dict[str, list[QuerySample]] = field(default_factory=dict)
+    most: int = MOST_SAMPLES
 
     def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
-        self.samples.setdefault(sample.query, []).append(sample)
+        kept = self.samples.setdefault(sample.query, [])
+        kept.append(sample)
+        if len(kept) > self.most:
+            pairs = zip(kept[0:-1:2], kept[1::2], strict=False)
+            self.samples[sample.query] = [joined(*pair) for pair in pairs] + kept[len(kept) // 2 * 2 :]
 
     def record(self, program: str, report: RunReport, goals: Mapping[str, int]) -> RunRecord:
         """The record of the run that ended so. ``goals``: milliseconds, by query."""
@@ -111,6 +119,18 @@ class Recorder(SilentListener):
             for t in report.totals
         )
         return RunRecord(program, report.ended_by, report.seconds, queries, report.sifted, report.selected, report.received)
+
+
+def joined(first: QuerySample, second: QuerySample) -> QuerySample:
+    """Two micro-batches that follow each other as one: its rows are those of both, its results as old as the older ones."""
+    batch_ms, rows_in = first.batch_ms + second.batch_ms, first.rows_in + second.rows_in
+    return replace(
+        second, rows_in=rows_in, kept=first.kept + second.kept, shed=first.shed + second.shed,
+        malformed=first.malformed + second.malformed, late=first.late + second.late, rows_out=first.rows_out + second.rows_out,
+        batch_ms=batch_ms, rows_per_s=1000 * rows_in / batch_ms if batch_ms else 0.0,
+        result_age_ms=max(first.result_age_ms, second.result_age_ms), watermark=second.watermark or first.watermark,
+        event_time_max=max(first.event_time_max, second.event_time_max),
+    )
 
 
 def _points(samples: list[QuerySample], began: float) -> tuple[Point, ...]:

@@ -111,3 +111,26 @@ def test_a_chart_puts_points_where_they_belong() -> None:
     drawn = chart("a", "s", [Line("x", "a", ((0.0, 0.0), (10.0, 1.0)))], goal=0.5)
     assert 'points="64.0,164.0 628.0,12.0"' in drawn
     assert 'y1="88.0"' in drawn
+
+
+def test_memory_of_a_long_run_does_not_grow_and_no_row_is_lost() -> None:
+    recorder, totals = Recorder(most=100), QueryTotals("q")
+    for batch in range(1001):
+        sample = QuerySample(
+            "q", batch, 100.0 + batch, rows_in=10, kept=6, shed=3, malformed=1, late=2, rows_out=4, batch_ms=500,
+            result_age_ms=9_000 if batch == 7 else 700, watermark="2024" if batch < 1000 else "",
+        )
+        totals = totals.plus(sample)
+        recorder.sample(sample, totals)
+        assert len(recorder.samples["q"]) <= 101
+    kept = recorder.samples["q"]
+    assert [sum(getattr(s, name) for s in kept) for name in ("rows_in", "kept", "shed", "malformed", "late", "rows_out", "batch_ms")] == [
+        10_010, 6006, 3003, 1001, 2002, 4004, 500_500
+    ]
+    assert max(s.result_age_ms for s in kept) == 9_000
+    assert [s.ended for s in kept] == sorted(s.ended for s in kept)
+    assert kept[-1].ended == 1100.0
+    assert kept[0].rows_per_s == 20.0
+    (query,) = recorder.record("p.cql", RunReport("duration", 1001.0, (totals,)), {}).queries
+    assert query.age_ms(1.0) == 9_000.0
+    assert sum(p.rows_in for p in query.points) == 10_010
