@@ -1,0 +1,95 @@
+"""What the processes of a run hold in memory, from the system's own books, and whether it grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+MIB = 1 << 20
+BLOCKS = 24
+"""Parts of a series whose medians are taken for independent of each other: collections of garbage are seconds apart."""
+
+
+def tree(root: int) -> list[int]:
+    """The process and all that came from it."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = stat.read_text("utf-8", "replace")
+        except OSError:
+            continue
+        children.setdefault(int(text.rpartition(")")[2].split()[1]), []).append(int(stat.parent.name))
+    found, ahead = [], [root]
+    while ahead:
+        one = ahead.pop()
+        found.append(one)
+        ahead += children.get(one, [])
+    return found
+
+
+def kind(pid: int) -> str:
+    """``jvm``, ``workers`` (Python below a JVM) or ``driver``; empty for a process that is gone."""
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+    except OSError:
+        return ""
+    if b"java" in command.split(b" ")[0]:
+        return "executors" if b"CoarseGrainedExecutorBackend" in command else "jvm"
+    if b"python_workers" in command or b"pyspark.daemon" in command or b"pyspark.worker" in command:
+        return "workers"
+    return "driver" if b"python" in command.split(b" ")[0] else ""
+
+
+def proportional_bytes(pid: int) -> int:
+    """What the process has of memory; of what it shares with others its part (PSS). 0 where it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+
+
+def held(roots: list[int]) -> dict[str, int]:
+    """Bytes by kind, of these processes and all that came from them."""
+    found: dict[str, int] = {}
+    for pid in {p for root in roots for p in tree(root)}:
+        if name := kind(pid):
+            found[name] = found.get(name, 0) + proportional_bytes(pid)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Growth over the whole series, in its unit, with the bounds that hold in 95 of 100 cases; ``size``: its median."""
+
+    growth: float
+    low: float
+    high: float
+    size: float
+
+    @property
+    def flat(self) -> bool:
+        """True where growth is within noise: its bounds have 0 between them, or it is below a hundredth of the size."""
+        return self.low <= 0 or self.growth < 0.01 * self.size
+
+    def __str__(self) -> str:
+        word = "flat" if self.flat else "GROWS"
+        return f"{self.size / MIB:8.1f} MiB, {self.growth / MIB:+7.2f} MiB over the time ({self.low / MIB:+.2f} to {self.high / MIB:+.2f}): {word}"
+
+
+def trend(seconds: NDArray[np.float64], values: NDArray[np.float64], blocks: int = BLOCKS) -> Trend:
+    """The line through the medians of blocks of equal length (Student's t with their number less two)."""
+    edges = np.linspace(seconds[0], seconds[-1], blocks + 1)
+    which = np.clip(np.searchsorted(edges, seconds, side="right") - 1, 0, blocks - 1)
+    filled = [b for b in range(blocks) if (which == b).any()]
+    x = np.array([np.median(seconds[which == b]) for b in filled])
+    y = np.array([np.median(values[which == b]) for b in filled])
+    line = stats.linregress(x, y)
+    span = float(seconds[-1] - seconds[0])
+    width = float(stats.t.ppf(0.975, max(1, len(x) - 2)) * line.stderr) * span
+    growth = float(line.slope) * span
+    return Trend(growth, growth - width, growth + width, float(np.median(values)))

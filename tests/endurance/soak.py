@@ -1,0 +1,233 @@
+"""A program at 1.5 times what it can take, for long: memory, state and the age of results over time.
+
+Two queries with a goal read a stream: windows that Spark aggregates, and counts that move at every instant, by an
+operator of StreamQ's own in Python workers. What the program can take is found first: the rows per second that it keeps
+at twice what it was thought to. Then 1.5 times as many are offered for the time that is asked for.
+
+Held against what was promised:
+
+- ages: 95 in 100 rows have results within the goal, after the first minute;
+- memory of the driver, of the JVM and of Python workers: flat within noise, after the first fifth of the time, in which
+  the JVM compiles and its heap is touched;
+- state: never more rows than there are groups in all windows that can be open, counted in the generator's own stream;
+- the checkpoint: as many files and bytes at the end as after the first fifth;
+- arrived = kept + shed + malformed.
+
+Run from the root of the repository::
+
+    python -m tests.endurance.soak [--minutes 40] [--factor 1.5] [--goal 4] [--master spark://…] [--picture soak.html]
+
+Ends with 1 where one of these does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from streamq.runtime.report.chart import Line, chart
+from streamq.runtime.report.page import document
+from streamq.stdlib.nexmark import BID, GROUP, NexmarkConfig, columns, event_times
+from tests.endurance.memory import MIB, Trend, held, trend
+
+RANGE_S, SLIDE_S, DELAY_S = 10, 2, 4
+GUESS = 150_000.0
+"""Bids per second of which the first run keeps what it can."""
+CALIBRATION_S = 60.0
+LOOK_S = 5.0
+STYLES = ("a", "b", "c", "goal")
+"""Of the lines of a picture."""
+
+PROGRAM = """
+CREATE STREAM bid (auction BIGINT, price BIGINT, channel STRING, ts TIMESTAMP,
+  WATERMARK FOR ts AS ts - INTERVAL {delay} SECONDS) WITH (connector = 'nexmark', table = 'bid', rate = {rate});
+CREATE SINK none WITH (connector = 'noop');
+CREATE SINK nothing WITH (connector = 'noop');
+CREATE QUERY windows INTO none AS
+  SELECT auction, COUNT(*) AS bids, MAX(price) AS most, WINDOW_END AS until
+  FROM bid [RANGE {range} SECONDS SLIDE {slide} SECONDS] GROUP BY auction
+  QOS LATENCY {goal} SECONDS SHED RANDOM;
+CREATE QUERY moving INTO nothing AS
+  SELECT channel, COUNT(*) AS bids FROM bid [RANGE {range} SECONDS]
+  WHERE channel IN ('Apple', 'Baidu', 'Facebook', 'Google') GROUP BY channel
+  QOS LATENCY {goal} SECONDS SHED RANDOM;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen from outside: seconds since the start, bytes by kind of process, bytes and files of the checkpoint."""
+
+    seconds: float
+    memory: dict[str, int]
+    stored: int
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The report of a run (``runtime/report/record.py``), and what was seen meanwhile."""
+
+    report: dict[str, Any]
+    seen: list[Seen]
+
+    def kept_per_s(self, after_s: float) -> float:
+        """Rows kept per second by the query that keeps least, from then on."""
+        rates = []
+        for query in self.report["queries"]:
+            points = [p for p in query["batches"] if p["seconds"] >= after_s]
+            if len(points) < 2:
+                return 0.0
+            taken = sum(p["kept_per_s"] * (p["seconds"] - q["seconds"]) for q, p in pairwise(points))
+            rates.append(taken / (points[-1]["seconds"] - points[0]["seconds"]))
+        return min(rates)
+
+
+def run(folder: Path, bids_per_s: float, seconds: float, goal: float, more: list[str], watched: list[int]) -> Outcome:
+    """``watched``: processes beside the run whose memory counts, workers of a cluster for instance."""
+    folder.mkdir()
+    rate = round(bids_per_s * GROUP / BID.share)
+    text = PROGRAM.format(rate=rate, goal=goal, range=RANGE_S, slide=SLIDE_S, delay=DELAY_S)
+    (folder / "soak.cql").write_text(text)
+    argv = [
+        sys.executable, "-m", "streamq", "run", "soak.cql", "--for", f"{seconds:g}s", "--checkpoint", "state",
+        "--report", "report.json", "--quiet", "--log-file", "spark.log", *more,
+    ]
+    began, seen = time.monotonic(), []
+    with (folder / "output.log").open("wb") as log:
+        process = subprocess.Popen(argv, cwd=folder, stdout=log, stderr=log)
+        while True:
+            try:
+                code = process.wait(LOOK_S)
+                break
+            except subprocess.TimeoutExpired:
+                pass
+            sizes = sizes_below(folder / "state")
+            seen.append(Seen(time.monotonic() - began, held([process.pid, *watched]), sum(sizes), len(sizes)))
+            if len(seen) % 12 == 0:
+                now = ", ".join(f"{name} {size / MIB:.0f} MiB" for name, size in sorted(seen[-1].memory.items()))
+                print(f"  {seen[-1].seconds:5.0f} s: {now}; checkpoint {seen[-1].stored / MIB:.1f} MiB in {seen[-1].files} files", flush=True)
+    if code:
+        raise SystemExit(f"the run ended with {code}:\n{(folder / 'output.log').read_text()[-2000:]}")
+    return Outcome(json.loads((folder / "report.json").read_text()), seen)
+
+
+def sizes_below(folder: Path) -> list[int]:
+    found = []
+    for path in folder.rglob("*"):
+        try:
+            if path.is_file():
+                found.append(path.stat().st_size)
+        except OSError:
+            continue
+    return found
+
+
+def most_groups(bids_per_s: float, goal: float) -> int:
+    """Groups of all windows that can be open at once: those of the stream's own last seconds, at the rate that is offered.
+
+    A window is open from its first row until the watermark passes its end; a micro-batch that takes as long as the goal
+    comes before that.
+    """
+    rate = bids_per_s * GROUP / BID.share
+    config = NexmarkConfig(rate=round(rate))
+    span = RANGE_S + SLIDE_S + DELAY_S + 2 * goal
+    stop = round(rate * 600)
+    numbers = BID.numbers(stop - round(rate * span), stop)
+    auction = np.asarray(columns(config, BID, numbers, ["auction"])["auction"])
+    slide = event_times(config, numbers) // (SLIDE_S * 1_000_000)
+    # A row of slide k is in the windows that begin at k, k - 1, …; a window has its groups from all of its slides.
+    pairs = np.concatenate([np.stack([slide - back, auction]) for back in range(RANGE_S // SLIDE_S)], axis=1)
+    return int(np.unique(pairs, axis=1).shape[1])
+
+
+def judged(outcome: Outcome, bids_per_s: float, goal: float) -> bool:
+    """Prints what came of it; True where all of it holds."""
+    good = True
+
+    def say(holds: bool, text: str) -> None:
+        nonlocal good
+        good = good and holds
+        print(f"{'yes' if holds else 'NO ':3}  {text}")
+
+    for query in outcome.report["queries"]:
+        name, totals = query["name"], query["totals"]
+        points = [p for p in query["batches"] if p["seconds"] >= 60]
+        order = sorted((p["age_ms"], p["rows_in"]) for p in points)
+        whole = sum(rows for _, rows in order)
+        def age(share: float, order: list[tuple[int, int]] = order, whole: int = whole) -> float:
+            found = 0
+            for ms, rows in order:
+                found += rows
+                if found >= share * whole:
+                    return ms / 1000
+            return float("nan")
+
+        say(age(0.95) <= goal, f"{name}: results of half the rows within {age(0.5):.2f} s, of 95 % {age(0.95):.2f} s, of all {age(1.0):.2f} s; goal {goal:g} s")
+        share = totals["kept"] / max(1, totals["kept"] + totals["shed"])
+        say(totals["rows_in"] == totals["kept"] + totals["shed"] + totals["malformed"],
+            f"{name}: arrived {totals['rows_in']:,} = kept {totals['kept']:,} ({share:.1%}) + shed {totals['shed']:,} + malformed {totals['malformed']:,}")
+        states = np.array([p["state_rows"] for p in points])
+        if name == "windows":
+            bound = most_groups(bids_per_s, goal)
+            say(bool(states.max() <= bound), f"{name}: at most {states.max():,} rows of state, bound {bound:,}")
+        half = len(states) // 2
+        say(bool(np.median(states[half:]) <= 1.1 * np.median(states[:half]) + 8),
+            f"{name}: state rows, median of the first half {np.median(states[:half]):,.0f}, of the second {np.median(states[half:]):,.0f}")
+    end = outcome.seen[-1].seconds
+    later = [s for s in outcome.seen if s.seconds >= end / 5]
+    seconds = np.array([s.seconds for s in later])
+    for name in sorted({k for s in later for k in s.memory}):
+        found: Trend = trend(seconds, np.array([float(s.memory.get(name, 0)) for s in later]))
+        say(found.flat, f"memory of {name:9} {found}")
+    stored = trend(seconds, np.array([float(s.stored) for s in later]))
+    files = np.array([s.files for s in later])
+    say(stored.flat, f"checkpoint          {stored}")
+    half = len(files) // 2
+    say(bool(np.median(files[half:]) <= 1.1 * np.median(files[:half])), f"files of the checkpoint: {np.median(files[:half]):.0f}, then {np.median(files[half:]):.0f}")
+    return good
+
+
+def draw(outcome: Outcome, path: Path) -> None:
+    lines = [
+        Line(name, style, tuple((s.seconds / 60, s.memory.get(name, 0) / MIB) for s in outcome.seen))
+        for name, style in zip(sorted({k for s in outcome.seen for k in s.memory}), STYLES, strict=False)
+    ]
+    ages = [Line(q["name"], style, tuple((p["seconds"] / 60, p["age_ms"] / 1000) for p in q["batches"]))
+            for q, style in zip(outcome.report["queries"], STYLES, strict=False)]
+    path.write_text(document("A long run", chart("Memory over minutes", "MiB", lines) + chart("Age of results over minutes", "s", ages)))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--minutes", type=float, default=40.0)
+    parser.add_argument("--factor", type=float, default=1.5)
+    parser.add_argument("--goal", type=float, default=4.0)
+    parser.add_argument("--master")
+    parser.add_argument("--picture", type=Path)
+    args = parser.parse_args()
+    more = ["--master", args.master] if args.master else []
+    with TemporaryDirectory(prefix="streamq-soak-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        first = run(folder / "first", GUESS, CALIBRATION_S, args.goal, more, [])
+        able = run(folder / "second", 2 * first.kept_per_s(20), CALIBRATION_S, args.goal, more, []).kept_per_s(20)
+        offered = args.factor * able
+        print(f"the program keeps {able:,.0f} bids/s when twice as many come; {offered:,.0f} are offered for {args.minutes:g} minutes", flush=True)
+        outcome = run(folder / "long", offered, 60 * args.minutes, args.goal, more, [])
+        if args.picture is not None:
+            draw(outcome, args.picture)
+        return 0 if judged(outcome, offered, args.goal) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

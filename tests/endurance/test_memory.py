@@ -1,0 +1,47 @@
+"""The books of memory tell a leak from noise."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.endurance.memory import MIB, held, kind, proportional_bytes, tree, trend
+
+SECONDS = np.arange(0.0, 1800.0, 5.0)
+
+
+def saw(seed: int, leak_mib: float) -> np.ndarray:
+    """400 MiB with the teeth of a collector of garbage, noise, and a leak of so much over the time."""
+    random = np.random.default_rng(seed)
+    return MIB * (400 + 60 * (SECONDS % 47) / 47 + random.normal(0, 8, len(SECONDS)) + leak_mib * SECONDS / SECONDS[-1])
+
+
+def test_noise_is_flat_in_nearly_all_cases_and_a_leak_never() -> None:
+    """Bounds of 95 %: one-sided 2.5 % of flat series are told to grow, of 200 at most 14 (mean 5, 4 sigma above)."""
+    wrong = sum(not trend(SECONDS, saw(seed, 0.0)).flat for seed in range(200))
+    assert wrong <= 14
+    assert not any(trend(SECONDS, saw(seed, 30.0)).flat for seed in range(200))
+
+
+def test_growth_is_what_it_is() -> None:
+    found = trend(SECONDS, saw(1, 100.0))
+    assert found.low <= 100 * MIB <= found.high
+    assert found.growth == pytest.approx(100 * MIB, rel=0.1)
+
+
+def test_the_books_of_this_process() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "x = bytearray(50 << 20); input()"], stdin=subprocess.PIPE)
+    try:
+        assert child.pid in tree(os.getpid())
+        assert kind(child.pid) == "driver"
+        assert kind(0) == ""
+        while proportional_bytes(child.pid) < 50 << 20:
+            assert child.poll() is None
+        assert held([child.pid])["driver"] >= 50 << 20
+    finally:
+        child.communicate(b"\n", timeout=30)
+    assert proportional_bytes(child.pid) == 0
