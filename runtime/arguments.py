@@ -109,6 +109,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
         help="a setting, as SET in the program; repeatable",
     )
+    _add_jars(run)
     run.add_argument("--log-file", type=file_to_write, metavar="PATH", help="write Spark's own log there")
     run.add_argument(
         "--report", action="append", default=[], type=report_path, metavar="PATH",
@@ -121,6 +122,13 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     shown = run.add_mutually_exclusive_group()
     shown.add_argument("-q", "--quiet", action="store_true", help="print results only")
     shown.add_argument("--json", action="store_true", help="print JSON lines")
+
+
+def _add_jars(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--jars", action="append", default=[], type=Path, metavar="PATH",
+        help="a jar, or a folder of jars, that connectors need, as STREAMQ_JARS names them; repeatable",
+    )
 
 
 def _add_edge(edge: argparse.ArgumentParser) -> None:
@@ -142,6 +150,7 @@ def _add_backfill(backfill: argparse.ArgumentParser) -> None:
     backfill.add_argument("--query", metavar="NAME", help="the query, where more than one keeps what it sheds")
     backfill.add_argument("--into", metavar="SINK", help="a sink of the program for the answers; else they are printed")
     backfill.add_argument("--remove", action="store_true", help="with --into: delete the rows when the answers are written")
+    _add_jars(backfill)
     backfill.add_argument("--rows", type=positive, default=1000, metavar="N", help="answers that are printed; 1000")
     shown = backfill.add_mutually_exclusive_group()
     shown.add_argument("-q", "--quiet", action="store_true", help="print results only")

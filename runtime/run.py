@@ -32,6 +32,7 @@ class RunOptions:
     fast_start: bool = False
     log_file: Path | None = None
     memory_dir: str = ""
+    jars: tuple[Path, ...] = ()
 
 
 class RunListener(Protocol):

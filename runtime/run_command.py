@@ -43,7 +43,7 @@ def run(args: Arguments) -> int:
     asked = RunOptions(
         duration_s=args.duration, once=args.once, limit=args.limit,
         queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows,
-        log_file=args.log_file,
+        log_file=args.log_file, jars=tuple(args.jars),
     )
     recorder, goals = Recorder(), _goals(plan)
     with _endpoint(args.metrics, goals) as endpoint:
@@ -93,7 +93,7 @@ def backfill(args: Arguments) -> int:
         show(found, program.sources)
         if plan is None:
             return PROGRAM_ERROR
-        asked = RunOptions(once=True, rows_per_batch=args.rows)
+        asked = RunOptions(once=True, rows_per_batch=args.rows, jars=tuple(args.jars))
         report = _run(plan, asked, program.sources, (), {}, quiet=args.quiet, as_json=args.json, again=True)
     if report.failed or report.ended_by == "signal":
         return RUN_FAILED

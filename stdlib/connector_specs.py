@@ -7,6 +7,7 @@ the one of a role from ``connectors.find_connector``.
 from __future__ import annotations
 
 from streamq.stdlib.edge_options import EDGE
+from streamq.stdlib.kafka_options import KAFKA_SINK, KAFKA_STREAM
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
 
 _FORMATS = ("json", "csv", "parquet")
@@ -350,12 +351,14 @@ NOOP = ConnectorSpec(
 CONNECTORS: tuple[ConnectorSpec, ...] = (
     FILE_STREAM,
     FILE_TABLE,
+    KAFKA_STREAM,
     EDGE,
     RATE,
     NEXMARK,
     MEMORY_SOURCE,
     CONSOLE,
     FILE_SINK,
+    KAFKA_SINK,
     MEMORY_SINK,
     NOOP,
 )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from streamq.dsl.diagnostics import InternalError, did_you_mean
 from streamq.dsl.types import Type, converts_silently
 from streamq.stdlib.connector_specs import CONNECTORS
 from streamq.stdlib.edge_options import check_edge
+from streamq.stdlib.kafka_columns import check_columns
+from streamq.stdlib.kafka_options import check_kafka, own_options
 from streamq.stdlib.notation import parse_schema
-from streamq.stdlib.options import OptionValue, Problem, fold_key, read_options
+from streamq.stdlib.options import OptionValue, Problem, fold_key, read_options, utc_moment
 from streamq.stdlib.registry import ConnectorSpec
 
 
@@ -36,6 +37,11 @@ def validate_options(
     """
     if role not in spec.roles:
         raise InternalError(f"connector {spec.name} was asked for as a {role}")
+    if spec.name == "kafka":
+        ours, theirs, problems = own_options(options)
+        found, more = read_options(spec, ours)
+        check_kafka(found, ours, role, more)
+        return found | theirs, problems + more
     found, problems = read_options(spec, options)
     match spec.name:
         case "file":
@@ -154,24 +160,13 @@ def _check_nexmark(
             if key is not None:
                 message = f"option `{name}` has no meaning for shape 'constant'"
                 problems.append(Problem("SQ0701", key, message, "add shape = 'square' or 'sine'"))
-    start = _moment(str(found.get("start", "")))
+    start = utc_moment(str(found.get("start", "")))
     if "start" in found and start is None:
         message = f"option `start` must be a time, not '{found['start']}'"
         help = "write start = '2015-07-15 00:00:00'"
         problems.append(Problem("SQ0703", named.get("start", ""), message, help))
     elif start is not None:
         found["start"] = start
-
-
-def _moment(text: str) -> str | None:
-    """A time in UTC as ``yyyy-MM-dd HH:mm:ss[.ffffff]``; without a zone it is UTC already."""
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
-    return moment.isoformat(sep=" ")
 
 
 # --- columns -------------------------------------------------------------------------------------
@@ -199,6 +194,8 @@ def match_columns(
     no fixed columns, or a column does not fit, the name stands for itself. Problems are SQ0707.
     """
     fixed = source_columns(spec, options)
+    if spec.name == "kafka":
+        return tuple(name for name, _ in declared), check_columns(options, declared)
     if not fixed:
         return tuple(name for name, _ in declared), []
     known = {name.casefold(): (name, t) for name, t in fixed}
@@ -225,7 +222,7 @@ def tells_rows_apart(connector: str, options: Mapping[str, object], columns: Col
 
     Spark has the numbers of the rows of a file in ``_metadata``, unless ``columns`` of the file's own have that name.
     """
-    if connector in ("nexmark", "edge"):
+    if connector in ("nexmark", "edge", "kafka"):
         return True
     own = any(name.casefold() == "_metadata" for name in columns)
     return connector == "file" and options.get("format") == "parquet" and not own

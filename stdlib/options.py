@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from streamq.dsl.diagnostics import InternalError, did_you_mean
 from streamq.dsl.records import dataclass
@@ -213,3 +214,14 @@ def _listed(title: str, names: list[str]) -> str:
 def fold_key(key: str) -> str:
     """An option's key without case, ``_`` and ``-``: ``maxFiles`` is ``max_files``."""
     return key.casefold().replace("_", "").replace("-", "")
+
+
+def utc_moment(text: str) -> str | None:
+    """A time in UTC as ``yyyy-MM-dd HH:mm:ss[.ffffff]``; without a zone it is UTC already. None for anything else."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return moment.isoformat(sep=" ")

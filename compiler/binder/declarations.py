@@ -27,6 +27,7 @@ from streamq.stdlib.connectors import (
     validate_options,
 )
 from streamq.stdlib.functions import lookup
+from streamq.stdlib.kafka_columns import parts_of
 from streamq.stdlib.registry import ConnectorSpec
 
 _TARGET = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"
@@ -240,10 +241,11 @@ def _check_generated(
     places = {c.name.text: c.span for c in columns}
     declared = [(c.name.text, c.type) for c in columns if c.type is not None]
     for problem in match_columns(spec, dict(options), declared)[1]:
-        context.error(problem.code, problem.message, places[problem.key], help=problem.help)
+        context.error(problem.code, problem.message, places.get(problem.key, node.name.span), help=problem.help)
     if dict(options).get("format") == "csv":
+        parts = parts_of(dict(options), [name for name, _ in declared]) if spec.name == "kafka" else {}
         for name, type_ in declared:
-            if not csv_holds(type_):
+            if name not in parts and not csv_holds(type_):
                 context.error(
                     "SQ0707", f"a csv file cannot hold `{name}`, which is {with_article(type_)}",
                     places[name], help="declare it STRING, and take it apart with FROM_JSON or SPLIT",

@@ -144,6 +144,9 @@ def _step_facts(step: ph.Step) -> tuple[str, ...]:
         case ph.ScanStream() | ph.ScanTable():
             columns = ", ".join(f"{n} {t}" for n, t in step.schema)
             return (f"read {step.connector}: {columns}", _options(step.connector, step.options))
+        case ph.Parse():
+            fields = ", ".join(f"{n} {t}" for n, t in step.fields)
+            return (f"read {step.column} as {step.format}: {fields}", _options("", step.options))
         case ph.Select():
             return tuple(_item(n, s) for n, s in step.items)
         case ph.Where():

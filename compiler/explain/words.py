@@ -178,9 +178,10 @@ def show_operator(node: lg.Logical) -> str:
                 sift = node.sift
                 regions = f"{sift.plan.regions} regions of {', '.join(sift.attributes)}"
                 return f"SHED {node.goal.words}, by a sifter of {regions} that keeps {show_rows(sift.wanted, sift.attributes)}"
+            unread = ", before their values are read" if node.unread else ""
             if node.goal.percent is not None:
-                return f"SHED {node.goal.percent:g} PERCENT by hash of {by}"
-            return f"SHED {node.goal.words}, by hash of {by}{node.goal.turn}"
+                return f"SHED {node.goal.percent:g} PERCENT by hash of {by}{unread}"
+            return f"SHED {node.goal.words}, by hash of {by}{node.goal.turn}{unread}"
         case lg.Window():
             return f"WINDOW {show_window(node.spec)}"
         case lg.Aggregate():

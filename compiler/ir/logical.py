@@ -259,6 +259,7 @@ class Shed(_OneInput):
     alike; the hash decides among those. ``sift``: by regions of its attributes. ``window_ms``: the rows of a window of that length stay or go together.
     ``time``: the column with the event time, where it decides. ``whole``: the same rows with all their columns, where
     those that go are written down. ``spared``: no row goes, as those of another stream of the query do; they are counted.
+    ``unread``: it stands over records as they come, before anybody looks into their values.
     """
 
     query: str
@@ -272,6 +273,7 @@ class Shed(_OneInput):
     time: str = ""
     whole: Logical | None = field(default=None, compare=False, repr=False)
     spared: bool = False
+    unread: bool = False
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:

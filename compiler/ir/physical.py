@@ -55,6 +55,26 @@ class ScanTable(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Parse(Step):
+    """The columns ``passed``, and ``into``: a struct that the bytes of ``column`` are read as.
+
+    ``fields``: (name, Spark type), in order. ``options``: of the format, ``schema`` of Avro among them, or ``schema_file``.
+    A value that cannot be read is NULL, or has its text in the field ``corrupt``; with Avro the field is NULL then, and 1 else.
+    ``fails``: it ends the query.
+    """
+
+    input: Step
+    column: str
+    format: str
+    fields: tuple[Named, ...]
+    options: tuple[tuple[str, OptionValue], ...]
+    into: str
+    passed: tuple[str, ...]
+    corrupt: str
+    fails: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Select(Step):
     """``df.select`` of the items, in order."""
 
@@ -281,7 +301,7 @@ def inputs_of(step: Step) -> tuple[Step, ...]:
         case ScanStream() | ScanTable():
             return ()
         case (
-            Select() | Where() | Observe() | WithWatermark() | AssignWindow() | Aggregate()
+            Parse() | Select() | Where() | Observe() | WithWatermark() | AssignWindow() | Aggregate()
             | DropDuplicates() | Stateful() | WindowJoin()
         ):
             return (step.input,)
@@ -299,7 +319,7 @@ def with_inputs(step: Step, inputs: tuple[Step, ...]) -> Step:
         case ScanStream() | ScanTable():
             return step
         case (
-            Select() | Where() | Observe() | WithWatermark() | AssignWindow() | Aggregate()
+            Parse() | Select() | Where() | Observe() | WithWatermark() | AssignWindow() | Aggregate()
             | DropDuplicates() | Stateful() | WindowJoin()
         ):
             return replace(step, input=inputs[0])

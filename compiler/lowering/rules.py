@@ -11,6 +11,7 @@ from streamq.compiler.ir.rewrite import measures_of, walk
 from streamq.compiler.ir.sketches import is_weighted
 from streamq.compiler.lowering.distinct import VALUE, needs_distinct, set_form, two_level
 from streamq.compiler.lowering.joins import lower_join
+from streamq.compiler.lowering.kafka import lower_records, lower_unread
 from streamq.compiler.lowering.moving import TIME
 from streamq.compiler.lowering.ordering import lower_last, lower_sort
 from streamq.compiler.lowering.scans import lower_scan, with_rows
@@ -42,7 +43,7 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
         raise InternalError(f"{type(node).__name__} needs the rules of changes.py")
     match node:
         case lg.Scan():
-            return lower_scan(node, tuple(f.name for f in node.schema), context)
+            return _scan(node, tuple(f.name for f in node.schema), context)
         case lg.Project():
             return _project(node, context)
         case lg.Filter():
@@ -54,6 +55,8 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
                 id=context.step_id(node, "watermark"), origin=node.origin,
             )
             return replace(below.over(step), times=frozenset({node.column}))
+        case lg.Shed(unread=True):
+            return lower_unread(node, context)
         case lg.Shed():
             return lower_shed(node, lower(with_rows(node, node.input), context), context)
         case lg.Window() if frames_a_result(node):
@@ -82,6 +85,11 @@ def lower(node: lg.Logical, context: LowerContext) -> Lowered:
             raise TypeError(f"no lowering rule for {type(node).__name__}")
 
 
+def _scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) -> Lowered:
+    lower_source = lower_records if node.source.connector == "kafka" else lower_scan
+    return lower_source(node, wanted, context)
+
+
 def _refuse_quality(node: lg.Logical) -> None:
     for measure in measures_of(node):
         if not measure.view:
@@ -103,7 +111,7 @@ def _why_untold(node: lg.Logical, part: Quality) -> str:
 def _project(node: lg.Project, context: LowerContext) -> Lowered:
     plain = all(isinstance(e, Column) and e.name == n for n, e in node.items)
     if isinstance(node.input, lg.Scan) and plain:
-        return lower_scan(node.input, tuple(n for n, _ in node.items), context)
+        return _scan(node.input, tuple(n for n, _ in node.items), context)
     below = lower(node.input, context)
     items = tuple((n, to_sql(e, below.columns)) for n, e in node.items)
     if TIME in below.columns:

@@ -79,7 +79,7 @@ def gives_event_time(node: lg.Watermark) -> bool:
         return False
     text = source.connector == "file" and dict(source.options).get("format") in ("json", "csv")
     own = any(f.name == node.column for f in source.fields)
-    return own and (text or source.connector in ("nexmark", "rate"))
+    return own and (text or source.connector in ("nexmark", "rate", "kafka"))
 
 
 def _narrow(

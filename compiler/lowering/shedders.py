@@ -37,7 +37,7 @@ def lower_shed(node: lg.Shed, below: Lowered, context: LowerContext) -> Lowered:
         time = node.time if node.time in below.names and node.time not in node.keys else None
         test = _test(node, control, time)
         kept = ph.Where(below.step, test, id=step_id, origin=node.origin)
-        step = ph.Observe(kept, name, (("kept", "count(1)"),), id=step_id, origin=node.origin)
+        step = ph.Observe(kept, name, ((_kept(node), "count(1)"),), id=step_id, origin=node.origin)
     else:
         marked, counts = _marked(node, below, control, step_id)
         observed = ph.Observe(marked, name, counts, id=step_id, origin=node.origin)
@@ -72,7 +72,7 @@ def _marked(
 ) -> tuple[ph.Select, tuple[ph.Named, ...]]:
     """The rows, with whether each is kept, and what is counted of them."""
     counts: tuple[ph.Named, ...] = (
-        ("arrived", "count(1)"), ("kept", f"count_if({quote(KEEP)})")
+        ("arrived", "count(1)"), (_kept(node), f"count_if({quote(KEEP)})")
     )
     if node.sift is not None:
         return _sifted(node, node.sift, below, control, step_id), (*counts, ("sample_of_rows", f"collect_list({quote(SAMPLED)})"))
@@ -88,6 +88,11 @@ def _marked(
     if node.rank.older_ms is not None:
         counts += (("newest", f"max(unix_micros({quote(node.time)}))"),)
     return _ranked(node, below, _hash(node), control, step_id), counts
+
+
+def _kept(node: lg.Shed) -> str:
+    """What those are called that are kept: of records whose values nobody has read, some may be no rows."""
+    return "drawn" if node.unread else "kept"
 
 
 def _hash(node: lg.Shed) -> str:

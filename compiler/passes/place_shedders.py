@@ -23,6 +23,7 @@ from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.asked import Asked, asked_of, dropped_into
 from streamq.compiler.passes.base import PassContext
 from streamq.compiler.passes.select_pairs import select_pairs
+from streamq.compiler.passes.shed_unread import shed_unread
 from streamq.dsl import ast
 from streamq.dsl.records import replace
 from streamq.dsl.types import Array, Map, Struct
@@ -84,10 +85,10 @@ def _place(plan: lg.LogicalPlan, query: lg.LogicalQuery, asked: Asked | None, co
                 sift = None if asked.sifter is None else sift_of(asked.sifter, stream, node.schema, query.policies)
                 sifted.append(sift)
                 goal = _goal(asked, sift)
-                done = lg.Shed(
+                done = shed_unread(lg.Shed(
                     node, query.name, _hashed(node, asked), goal, bool(keys), rank=_rank(asked, utilities.get(stream)),
                     sift=sift, window_ms=window_ms, time=_time_of(node), whole=node if spooled else None, owner=query.name, origin=asked.span,
-                )
+                ))
             memo[id(node)] = done
         return done
 

@@ -11,10 +11,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from streamq.runtime.paths import from_log
 
 COMPACT = ".compact"
+
+FIRST_RECORD = -2
+"""The place of the first record that a partition has, to Kafka's connector."""
 
 _NOT_COUNTED = frozenset({"since"})
 """Numbers in an offset that do not grow with the rows."""
@@ -41,7 +45,18 @@ class Files:
         return bool(self.places)
 
 
-Span = Numbers | Files
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What Kafka gave: the place in each partition from which on, and that up to which, as JSON that Spark reads and writes."""
+
+    start: str
+    stop: str
+
+    def __bool__(self) -> bool:
+        return self.start != self.stop
+
+
+Span = Numbers | Files | Records
 
 
 def span_of(checkpoint: Path, place: int, batch: int) -> Span | None:
@@ -59,6 +74,9 @@ def span_of(checkpoint: Path, place: int, batch: int) -> Span | None:
             return Files(files) if whole else None
         case {"n": stop}:
             return Numbers(int(first["n"]) if isinstance(first, dict) else 0, int(stop))
+        case dict() as stops if _by_partition(stops):
+            began = first if isinstance(first, dict) else _began(checkpoint, place)
+            return None if began is None else Records(json.dumps(_complete(began, stops)), json.dumps(stops))
         case _:
             return None
 
@@ -90,7 +108,32 @@ def _between(checkpoint: Path, place: int, before: object, now: object) -> float
     if isinstance(now, dict) and set(now) == {"logOffset"}:
         first = before["logOffset"] if isinstance(before, dict) else -1
         return _bytes(checkpoint / "sources" / str(place), int(first), int(now["logOffset"]))
+    if before is None and isinstance(now, dict) and _by_partition(now):
+        before = _began(checkpoint, place)
     return max(0.0, _total(now) - _total(before))
+
+
+def _by_partition(offset: dict[str, Any]) -> bool:
+    """True for what Kafka's connector writes: of each topic the place in each partition."""
+    return bool(offset) and all(isinstance(places, dict) for places in offset.values())
+
+
+def _began(checkpoint: Path, place: int) -> dict[str, Any] | None:
+    """Where a source of Kafka began, which its connector writes down before the first micro-batch."""
+    try:
+        text = (checkpoint / "sources" / str(place) / "0").read_text("utf-8")
+        found = json.loads(text[text.index("{") :])
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _complete(began: dict[str, Any], stops: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Places to begin at for all partitions that there were at last; one that was new began at its first record."""
+    return {
+        topic: {part: began.get(topic, {}).get(part, FIRST_RECORD) for part in places}
+        for topic, places in stops.items()
+    }
 
 
 def _total(offset: object) -> float:

@@ -20,6 +20,7 @@ from streamq.compiler.ir.physical import (
     Join,
     Named,
     Observe,
+    Parse,
     PhysicalQuery,
     ScanStream,
     ScanTable,
@@ -92,6 +93,10 @@ def _emit(step: Step, context: EmitContext) -> DataFrame:
             return read_stream(step, context.sources)
         case ScanTable():
             return read_table(step, context.sources)
+        case Parse(input=below):
+            from streamq.runtime.spark.kafka import parsed
+
+            return parsed(_emit(below, context), step, context.base_dir)
         case Select(input=below, items=items):
             return _emit(below, context).select(*_columns(items))
         case Where(input=below, condition=condition):

@@ -13,6 +13,7 @@ from streamq.compiler.ir.physical import (
     ControlRelation,
     Observe,
     OptionValue,
+    Parse,
     PhysicalQuery,
     ScanStream,
     ScanTable,
@@ -25,6 +26,7 @@ from streamq.compiler.ir.physical import (
     inputs_of,
     with_inputs,
 )
+from streamq.compiler.lowering.sql import string
 from streamq.runtime.reference.values import Instant
 from streamq.runtime.spark.emit import EmitContext, build_frame
 from streamq.runtime.spark.names import quoted
@@ -75,11 +77,27 @@ def _over_files(step: Step, folders: Mapping[str, str]) -> Step:
                 step, connector="file", options=_options(folders[step.stream]), schema=schema,
                 corrupt_column=None,
             )
+        case Parse(input=below):
+            items = (*((name, quoted(name)) for name in step.passed), (step.into, quoted(step.column)))
+            return Select(_over_files(_with_value(below, step), folders), items, id=step.id)
         case ScanTable():
             options = _options(folders[step.table])
             return replace(step, connector="file", options=options)
         case _:
             return with_inputs(step, tuple(_over_files(below, folders) for below in inputs_of(step)))
+
+
+def _with_value(step: Step, parse: Parse) -> Step:
+    """The steps below one that reads values, over rows that hold what is in them as columns: each value is a struct of those."""
+    if not isinstance(step, ScanStream):
+        return with_inputs(step, tuple(_with_value(below, parse) for below in inputs_of(step)))
+    held = tuple(n for n, _ in step.schema if n != parse.column)
+    fields = tuple(n for n, _ in parse.fields)
+    of_value = ", ".join(f"{string(n)}, {quoted(n)}" for n in fields)
+    read = "1" if parse.format == "avro" else "CAST(NULL AS STRING)"
+    value = f"named_struct({of_value}, {string(parse.corrupt)}, {read})"
+    files = replace(step, schema=(*(i for i in step.schema if i[0] != parse.column), *parse.fields))
+    return Select(files, (*((n, quoted(n)) for n in held), (parse.column, value)), id=step.id)
 
 
 def _options(folder: str) -> tuple[tuple[str, OptionValue], ...]:

@@ -89,24 +89,28 @@ def _intake(report: Progress) -> tuple[int, int, int]:
 
     A scan of text counts what is ``malformed``, or what is ``well_formed`` where it is all that the query reads. A
     shedder, which stands above it, counts what ``arrived`` there and was ``kept``, or the latter alone where it stands
-    over all that the query reads; of a stream that is ``spared`` all rows are. A query that sheds has one of these on
+    over all that the query reads; of a stream that is ``spared`` all rows are. One that stands below it, over records of
+    Kafka, counts what is ``drawn``, of which some are ``unreadable``, and so malformed. A query that sheds has one of these on
     each of its streams. What arrived is Spark's own number of input rows, where no shedder says it.
     """
     observed = (report.get("observedMetrics") or {}).values()
-    closing = sum(int(m[CLOSING_METRIC]) for m in observed if m.get(CLOSING_METRIC) is not None)
-    arrived = int(report.get("numInputRows") or 0) - closing
-    malformed = sum(int(m["malformed"]) for m in observed if m.get("malformed") is not None)
+
+    def total(name: str) -> int:
+        return sum(int(m[name]) for m in observed if m.get(name) is not None)
+
+    arrived = int(report.get("numInputRows") or 0) - total(CLOSING_METRIC)
+    malformed, unreadable = total("malformed"), total("unreadable")
     good = next((int(m["well_formed"]) for m in observed if m.get("well_formed") is not None), None)
     if good is not None:
         arrived = max(arrived, good)
         malformed = arrived - good
-    shedders = [m for m in observed if m.get("kept") is not None or m.get("spared") is not None]
-    if not shedders:
+    if not any(m.get(name) is not None for m in observed for name in ("kept", "spared", "drawn")):
         return arrived, 0, malformed
-    kept = sum(int(m.get("kept") or m.get("spared") or 0) for m in shedders)
-    passed = [int(m["arrived"]) for m in shedders if m.get("arrived") is not None]
-    arrived = sum(passed) + malformed if passed else max(arrived, kept + malformed)
-    return arrived, arrived - malformed - kept, malformed
+    kept = total("kept") + total("spared") + total("drawn") - unreadable
+    told = any(m.get("arrived") is not None for m in observed)
+    bad = malformed + unreadable
+    arrived = total("arrived") + malformed if told else max(arrived, kept + bad)
+    return arrived, arrived - bad - kept, bad
 
 
 def looked_of(report: Progress) -> Looked:

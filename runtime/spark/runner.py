@@ -26,12 +26,20 @@ from streamq.runtime.control.decisions import KEPT_FILES
 from streamq.runtime.control.steering import Steering
 from streamq.runtime.edge.at_run.receiving import land_all, no_reception, receive, received
 from streamq.runtime.edge.at_run.reception import Reception
+from streamq.runtime.kafka_servers import unreachable
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import RunListener, RunOptions, SilentListener
 from streamq.runtime.spark.emit import EmitContext, build_frame
 from streamq.runtime.spark.errors import silence_python_loggers, to_diagnostic
 from streamq.runtime.spark.functions import register_functions
+from streamq.runtime.spark.jars import (
+    check_libraries,
+    given_jars,
+    jar_settings,
+    starts_with_libraries,
+)
+from streamq.runtime.spark.kafka_topics import check_topics
 from streamq.runtime.spark.own_session import own_session
 from streamq.runtime.spark.progress import ProgressReader
 from streamq.runtime.spark.sinks import RowFeed, SinkContext, start_query
@@ -204,7 +212,7 @@ def run_plan(
     queries = tuple(q for q in plan.queries if not options.queries or q.name in options.queries)
     with ExitStack() as stack:
         root = _checkpoint_root(options, stack)
-        problems = _before_start(queries, root, plan.base_dir)
+        problems = _before_start(queries, root, plan.base_dir) or unreachable(queries)
         if problems:
             return RunReport("failed", 0.0, diagnostics=problems)
         stop = threading.Event()
@@ -256,12 +264,13 @@ def session_settings(plan: PhysicalPlan) -> dict[str, OptionValue]:
 def _own_session(run: _Run, plan: PhysicalPlan, stack: ExitStack) -> SparkSession:
     """A session that ends with the run; Abort where it does not start."""
     run.listener.preparing()
-    log = run.options.log_file
+    log, settings = run.options.log_file, session_settings(plan)
+    settings |= jar_settings(plan.queries, given_jars(run.options.jars), tuple(settings))
     spark = stack.enter_context(
-        own_session(
-            session_settings(plan), app="streamq", fast_start=run.options.fast_start, log_file=log,
+        starts_with_libraries(plan.queries, settings, own_session(
+            settings, app="streamq", fast_start=run.options.fast_start, log_file=log,
             help="`--log-file` keeps all that it says; `streamq doctor` looks at Java",
-        )
+        ))
     )
     # Spark installs a handler of its own for SIGINT when it starts.
     stack.enter_context(_signals(run.stop))
@@ -295,6 +304,8 @@ def _start_all(
     root: Path,
 ) -> None:
     """Starts every query; Abort at the first that Spark refuses."""
+    check_libraries(queries, spark)
+    check_topics(queries, plan.base_dir, spark)
     register_functions(spark, plan.functions, plan.base_dir)
     context = EmitContext(spark, plan.base_dir, run.options.memory_dir)
     goals = goals_of(queries)

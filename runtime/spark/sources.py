@@ -14,7 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamq.compiler.ir.physical import Named, OptionValue, ScanStream, ScanTable
 from streamq.dsl.diagnostics import InternalError
-from streamq.runtime.control.offsets import Files, Numbers, Span
+from streamq.runtime.control.offsets import Files, Numbers, Records, Span
 from streamq.runtime.datafiles import FileColumns, columns_of
 from streamq.runtime.paths import (
     data_files,
@@ -59,6 +59,10 @@ def read_stream(scan: ScanStream, context: SourceContext) -> DataFrame:
             return _only_declared(reader.load(), scan)
         case "nexmark":
             return _read_nexmark(context.spark, context.spark.readStream, scan)
+        case "kafka":
+            from streamq.runtime.spark.kafka import read_records
+
+            return read_records(context.spark, scan, context.base_dir)
         case _:
             raise InternalError(f"{scan.id}: no Spark source for connector {scan.connector!r}")
 
@@ -74,6 +78,10 @@ def read_again(scan: ScanStream, span: Span, context: SourceContext) -> DataFram
             if Path(root).is_dir():
                 reader = reader.option("basePath", root)
             return _read_files(reader, scan, context, _plain(places))
+        case Records():
+            from streamq.runtime.spark.kafka import read_records_again
+
+            return read_records_again(context.spark, scan, span, context.base_dir)
         case Numbers(start=start, stop=stop):
             return _read_nexmark(context.spark, context.spark.read.option("first", start), scan, stop)
 

@@ -1,0 +1,161 @@
+"""Topics of Kafka as streams and sinks, through Spark's own connector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro, to_avro
+
+from streamq.compiler.ir.physical import OptionValue, Parse, PhysicalQuery, ScanStream
+from streamq.compiler.lowering.values import (
+    BATCH,
+    RUN,
+    asks_headers,
+    avro_bytes,
+    headers_sql,
+    key_sql,
+    parse_sql,
+    record_items,
+    shape_of,
+    value_sql,
+    whole_sql,
+)
+from streamq.dsl.source import NO_SPAN, Span
+from streamq.runtime.control.offsets import Records
+from streamq.runtime.paths import resolve
+from streamq.runtime.secrets import reveal
+from streamq.runtime.spark.names import quoted
+from streamq.stdlib.avro_schema import told_as_read
+from streamq.stdlib.kafka_options import OWN, is_client_secret
+
+QUERY_ID = "sql.streaming.queryId"
+"""Where Spark says, while a micro-batch runs, whose it is: an id that is kept with the checkpoint."""
+
+_CLIENT = {
+    "bootstrap_servers": "bootstrap.servers",
+    "security_protocol": "security.protocol",
+    "sasl_mechanism": "sasl.mechanism",
+    "truststore_location": "ssl.truststore.location",
+    "truststore_password": "ssl.truststore.password",
+    "keystore_location": "ssl.keystore.location",
+    "keystore_password": "ssl.keystore.password",
+    "key_password": "ssl.key.password",
+}
+_SECRETS = frozenset({"password", "truststore_password", "keystore_password", "key_password"})
+_PATHS = frozenset({"truststore_location", "keystore_location"})
+_LOGINS = {"PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule"}
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+def client_properties(options: Mapping[str, OptionValue], base_dir: str, origin: Span = NO_SPAN) -> dict[str, str]:
+    """What Kafka's client is to know, secrets in the open: never to be shown or written down. Abort where one is missing."""
+    found: dict[str, str] = {}
+    for name, given in options.items():
+        value = str(given)
+        if name in _SECRETS or (name.startswith(OWN) and is_client_secret(name)):
+            value = reveal(value, base_dir, origin)
+        if name.startswith(OWN):
+            found[name.removeprefix(OWN)] = value
+        elif name in _CLIENT:
+            found[_CLIENT[name]] = resolve(base_dir, value) if name in _PATHS else value
+    if "username" in options:
+        password = reveal(str(options["password"]), base_dir, origin)
+        mechanism = str(options["sasl_mechanism"])
+        found["sasl.jaas.config"] = jaas(mechanism, str(options["username"]), password)
+    return found
+
+
+def jaas(mechanism: str, username: str, password: str) -> str:
+    """The login of a user as Java reads it; nothing in a name or password can end the text that it is in."""
+    return f"{_LOGINS.get(mechanism, _SCRAM)} required username={_in_quotes(username)} password={_in_quotes(password)};"
+
+
+def _in_quotes(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    return f'"{escaped}"'
+
+
+def read_records(spark: SparkSession, scan: ScanStream, base_dir: str) -> DataFrame:
+    """The records of a stream, as they come."""
+    options = dict(scan.options)
+    reader = spark.readStream.format("kafka").options(**_where(scan, base_dir))
+    starting = str(options["starting"])
+    if starting in ("earliest", "latest"):
+        reader = reader.option("startingOffsets", starting)
+    else:
+        since = datetime.fromisoformat(starting).replace(tzinfo=UTC)
+        # Where nothing is as new as that, what comes is read.
+        reader = reader.option("startingTimestamp", str(round(since.timestamp() * 1000)))
+        reader = reader.option("startingOffsetsByTimestampStrategy", "latest")
+    if "max_rows_per_trigger" in options:
+        reader = reader.option("maxOffsetsPerTrigger", str(options["max_rows_per_trigger"]))
+    return _with_columns(reader.load(), scan)
+
+
+def read_records_again(spark: SparkSession, scan: ScanStream, span: Records, base_dir: str) -> DataFrame:
+    """The records between two places of each partition."""
+    reader = spark.read.format("kafka").options(**_where(scan, base_dir))
+    reader = reader.option("startingOffsets", span.start).option("endingOffsets", span.stop)
+    return _with_columns(reader.load(), scan)
+
+
+def _with_columns(frame: DataFrame, scan: ScanStream) -> DataFrame:
+    return frame.select(*(F.expr(sql).alias(name) for name, sql in record_items(scan)))
+
+
+def _where(scan: ScanStream, base_dir: str) -> dict[str, str]:
+    """The options of Spark's reader that say which topics, and how to get there."""
+    options = dict(scan.options)
+    found = {OWN + name: value for name, value in client_properties(options, base_dir, scan.origin).items()}
+    if "topic_pattern" in options:
+        found["subscribePattern"] = str(options["topic_pattern"])
+    else:
+        found["subscribe"] = str(options["topic"])
+    found["failOnDataLoss"] = str(options["fail_on_data_loss"]).lower()
+    return found | ({"includeHeaders": "true"} if asks_headers(scan) else {})
+
+
+def parsed(frame: DataFrame, step: Parse, base_dir: str) -> DataFrame:
+    """The step's columns that pass, and the struct that values are read as."""
+    options = dict(step.options)
+    if step.format == "avro":
+        schema = schema_text(options, base_dir)
+        made = from_avro(F.expr(avro_bytes(step)), schema, {
+            "avroSchema": told_as_read(schema), "mode": "FAILFAST" if step.fails else "PERMISSIVE",
+        })
+    else:
+        made = F.expr(parse_sql(step))
+    return frame.select(*(F.col(quoted(name)) for name in step.passed), made.alias(step.into))
+
+
+def schema_text(options: Mapping[str, OptionValue], base_dir: str) -> str:
+    """The Avro schema that values are written with."""
+    if "schema_file" not in options:
+        return str(options["schema"])
+    with open(resolve(base_dir, str(options["schema_file"])), encoding="utf-8") as file:
+        return file.read()
+
+
+def record_writer(query: PhysicalQuery, base_dir: str) -> Callable[[DataFrame, int], None]:
+    """Writes the rows of a micro-batch as records, each with the query and the micro-batch in its headers."""
+    options = dict(query.sink.options)
+    properties = client_properties(options, base_dir, query.sink.origin)
+    shape = shape_of(query.columns, query.keys, options)
+    if options["format"] == "avro":
+        value = to_avro(F.expr(whole_sql(shape)), schema_text(options | {"schema": shape.schema}, base_dir))
+    else:
+        value = F.expr(value_sql(shape, options))
+    columns = [value.alias("value"), F.expr(headers_sql(shape, query.name)).alias("headers")]
+    if shape.key:
+        columns.append(F.expr(key_sql(shape, query.columns)).alias("key"))
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        run = batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
+        told = batch.withColumn(RUN, F.lit(run)).withColumn(BATCH, F.lit(str(batch_id)))
+        writer = told.select(*columns).write.format("kafka").option("topic", str(options["topic"]))
+        writer.options(**{OWN + name: text for name, text in properties.items()}).save()
+
+    return write
