@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from streamq.stdlib.edge_options import EDGE
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
+from streamq.stdlib.sink_options import DUCKDB, POSTGRES, WEBHOOK
 
 _FORMATS = ("json", "csv", "parquet")
 
@@ -356,6 +357,9 @@ CONNECTORS: tuple[ConnectorSpec, ...] = (
     MEMORY_SOURCE,
     CONSOLE,
     FILE_SINK,
+    POSTGRES,
+    DUCKDB,
+    WEBHOOK,
     MEMORY_SINK,
     NOOP,
 )

@@ -13,6 +13,7 @@ from streamq.stdlib.edge_options import check_edge
 from streamq.stdlib.notation import parse_schema
 from streamq.stdlib.options import OptionValue, Problem, fold_key, read_options
 from streamq.stdlib.registry import ConnectorSpec
+from streamq.stdlib.sink_options import check_sink
 
 
 def find_connector(name: str, role: str) -> ConnectorSpec | None:
@@ -44,6 +45,8 @@ def validate_options(
             _check_nexmark(found, options, problems)
         case "edge":
             check_edge(found, options, problems)
+        case "postgres" | "duckdb" | "webhook":
+            check_sink(spec, found, options, problems)
         case _:
             pass
     return found, problems
