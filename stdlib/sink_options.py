@@ -119,6 +119,10 @@ WEBHOOK = ConnectorSpec(
 )
 
 
+OWN_WRITERS = frozenset(spec.name for spec in (POSTGRES, DUCKDB, WEBHOOK))
+"""Sinks that StreamQ writes into itself: Spark has none of the kind."""
+
+
 def check_sink(spec: ConnectorSpec, found: dict[str, OptionValue], given: Mapping[str, OptionValue], problems: list[Problem]) -> None:
     """What the options of a database or webhook contradict, and names that it cannot have."""
     named = {fold_key(key): key for key in given}

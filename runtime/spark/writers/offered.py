@@ -11,8 +11,9 @@ from streamq.runtime.checkpoint import folder_of
 from streamq.runtime.spark.writers.base import Target, Writer
 from streamq.runtime.spark.writers.duckdb_file import DuckDBWriter
 from streamq.runtime.spark.writers.postgres import PostgresWriter
+from streamq.runtime.spark.writers.webhook import WebhookWriter
 
-WRITERS: dict[str, Callable[[Target], Writer]] = {"duckdb": DuckDBWriter, "postgres": PostgresWriter}
+WRITERS: dict[str, Callable[[Target], Writer]] = {"duckdb": DuckDBWriter, "postgres": PostgresWriter, "webhook": WebhookWriter}
 
 
 def writer_of(query: PhysicalQuery, directory: Path, base_dir: str) -> Writer | None:
