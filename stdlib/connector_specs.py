@@ -9,6 +9,7 @@ from __future__ import annotations
 from streamq.stdlib.edge_options import EDGE
 from streamq.stdlib.kafka_options import KAFKA_SINK, KAFKA_STREAM
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
+from streamq.stdlib.sink_options import DUCKDB, POSTGRES, WEBHOOK
 
 _FORMATS = ("json", "csv", "parquet")
 
@@ -359,6 +360,9 @@ CONNECTORS: tuple[ConnectorSpec, ...] = (
     CONSOLE,
     FILE_SINK,
     KAFKA_SINK,
+    POSTGRES,
+    DUCKDB,
+    WEBHOOK,
     MEMORY_SINK,
     NOOP,
 )

@@ -93,7 +93,8 @@ class ConnectorSpec:
 
     ``roles``: any of ``stream``, ``table``, ``sink``. ``modes`` (sinks): the outputs it accepts,
     ``append`` (a stream) and ``update`` (changes of a relation). ``guarantee`` is what the sink promises
-    across a restart, in the words that ``explain`` prints. ``columns``: the fixed schema of a generator, by
+    across a restart, in the words that ``explain`` prints, ``update_guarantee`` of changes of a relation where that is
+    another. ``columns``: the fixed schema of a generator, by
     value of its ``table`` option, as (name, SQL type) pairs; empty where the user declares the schema freely.
     """
 
@@ -102,9 +103,14 @@ class ConnectorSpec:
     options: tuple[OptionSpec, ...] = ()
     modes: tuple[str, ...] = ("append",)
     guarantee: str = ""
+    update_guarantee: str = ""
     columns: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     doc: str = ""
 
     def option(self, name: str) -> OptionSpec | None:
         fold = name.casefold()
         return next((o for o in self.options if o.name.casefold() == fold), None)
+
+    def promise(self, mode: str) -> str:
+        """What the sink promises for outputs of a mode."""
+        return self.update_guarantee if mode == "update" and self.update_guarantee else self.guarantee

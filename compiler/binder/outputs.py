@@ -1,8 +1,9 @@
-"""What a sink asks of the rows that it gets: partition columns, and types that a file can hold."""
+"""What a sink asks of the rows that it gets: partition columns, and names and types that it can hold."""
 
 from __future__ import annotations
 
 from streamq.compiler.binder.context import BindContext
+from streamq.compiler.binder.table_outputs import check_columns
 from streamq.compiler.ir.logical import Field, SinkDecl
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.source import Span
@@ -13,6 +14,8 @@ def check_output(
     schema: tuple[Field, ...], sink: SinkDecl, span: Span, context: BindContext
 ) -> None:
     """Reports what the sink cannot take of a result with these columns; ``span`` names the sink."""
+    if sink.connector in ("postgres", "duckdb"):
+        check_columns(schema, sink.connector, span, context)
     if sink.connector != "file":
         return
     options = dict(sink.options)

@@ -108,7 +108,7 @@ def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan) -> tuple[str, ...
         mode = "changes, + and -, as they happen"
     sink = next((s for s in plan.sinks if s.name == query.sink), None)
     spec = find_connector("console" if sink is None else sink.connector, "sink")
-    promise = spec.guarantee if spec is not None else ""
+    promise = spec.promise(mode) if spec is not None else ""
     inner = query.root.input.change if isinstance(query.root, lg.ToStream) else change
     facts = [f"output {mode}", inner.value, _exactness(query.root, granularity(query.root, query.root).value)]
     return tuple(facts + ([f"sink promises {promise}"] if promise else []))

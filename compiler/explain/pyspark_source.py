@@ -18,6 +18,7 @@ from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.connectors import EVENT_TIME, find_connector
 from streamq.stdlib.overload.hash_steps import HASH_STEPS
 from streamq.stdlib.secrets import is_secret, redacted
+from streamq.stdlib.sink_options import OWN_WRITERS
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",
@@ -104,6 +105,12 @@ def refusals(plan: ph.PhysicalPlan) -> tuple[Diagnostic, ...]:
             help="run it with `streamq run`, or leave RECOVER DROPPED out",
         )
         for query in plan.queries if query.dropped
+    ) + tuple(
+        Diagnostic(
+            "SQ0501", f"a PySpark program cannot write into `{query.sink.name}`: Spark has no {query.sink.connector} sink of its own",
+            query.sink.origin, help="run it with `streamq run`, or write files",
+        )
+        for query in plan.queries if query.sink.connector in OWN_WRITERS
     )
 
 

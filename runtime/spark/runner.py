@@ -44,6 +44,7 @@ from streamq.runtime.spark.own_session import own_session
 from streamq.runtime.spark.progress import ProgressReader
 from streamq.runtime.spark.sinks import RowFeed, SinkContext, start_query
 from streamq.runtime.spark.spool import Spool
+from streamq.runtime.spark.writers.offered import not_ready
 from streamq.runtime.steered import goals_of, interval_ms
 
 GONE = (Py4JError, ConnectionRefusedError, ConnectionResetError)
@@ -296,7 +297,7 @@ def _before_start(
             found.append(foreign)
         elif checkpoint.is_new(directory):
             found += output_taken(query, base_dir)
-    return tuple(found)
+    return tuple(found) or not_ready(queries, root, base_dir)
 
 
 def _start_all(

@@ -18,9 +18,12 @@ from streamq.compiler.ir.physical import OptionValue, PhysicalQuery, SinkSpec
 from streamq.dsl.diagnostics import Abort, Diagnostic, InternalError
 from streamq.runtime.metrics import ResultRows
 from streamq.runtime.paths import is_remote, resolve
+from streamq.runtime.sink_errors import SinkFailed
 from streamq.runtime.sink_log import remove_unfinished
 from streamq.runtime.spark.emit import state_store
 from streamq.runtime.spark.progress import OUTPUT_METRIC
+from streamq.runtime.spark.writers.base import Writer
+from streamq.runtime.spark.writers.offered import writer_of
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 
 MEMORY_ROWS = 1_000_000
@@ -111,6 +114,10 @@ def _start(query: PhysicalQuery, frame: DataFrame, context: SinkContext) -> Stre
             return _writer(query, _observed(frame), context).foreachBatch(_record_function(query, context)).start()
         case "file":
             return _file_writer(query, _writer(query, _observed(frame), context), context).start()
+        case _ if (own := writer_of(query, context.checkpoint, context.base_dir)) is not None:
+            own.prepare(frame)
+            writer = _writer(query, _observed(frame), context)
+            return writer.foreachBatch(_own_batch(own, query, context.feed)).start()
         case _:
             raise InternalError(f"{query.name}: no Spark sink for connector {sink.connector!r}")
 
@@ -207,6 +214,26 @@ def _record_function(query: PhysicalQuery, context: SinkContext) -> Callable[[Da
             raise
 
     return write_batch
+
+
+def _own_batch(own: Writer, query: PhysicalQuery, feed: RowFeed) -> Callable[[DataFrame, int], None]:
+    """Gives a batch to a writer of StreamQ's own; what that says of its sink is the error of the query."""
+
+    def take_batch(batch: DataFrame, batch_id: int) -> None:
+        if feed.stopping.is_set():
+            raise StopRequestedError
+        try:
+            own.write(batch, batch_id, feed.stopping)
+        except Exception as error:
+            if feed.stopping.is_set():
+                raise StopRequestedError from None
+            feed.failures[query.name] = error
+            if isinstance(error, SinkFailed):
+                # Spark would search the text of the error for patterns; what matters is kept above.
+                raise StopRequestedError from None
+            raise
+
+    return take_batch
 
 
 def _memory_full(query: PhysicalQuery) -> Diagnostic:
