@@ -67,6 +67,8 @@ CODES: dict[str, str] = {
     "SQ0805": "checkpoint does not belong to this query",
     "SQ0806": "sink cannot be written",
     "SQ0807": "rows of edges cannot be received",
+    "SQ0809": "disk is full or may not be written",
+    "SQ0810": "query was given up",
     "SQ0901": "state grows without bound",
     "SQ0902": "statement has no effect",
     "SQ1001": "tests cannot be read",
