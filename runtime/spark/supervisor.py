@@ -142,7 +142,7 @@ class Supervisor:
         what = "rows that its sink would not take" if refused else "its input"
         self.tell(Happened(
             event=Event.QUARANTINE, query=query.name, batch=batch, folder=str(place), diagnostic=error,
-            text=f"batch {batch} is put aside, {what} goes to {place}",
+            text=f"batch {batch} is put aside, {what} goes to {place}; it failed: {error.code} {error.message}",
         ))
         one.restart_at = self.now()
 

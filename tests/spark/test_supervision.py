@@ -130,12 +130,14 @@ def test_malformed_rows_that_end_a_query_are_put_aside_with_their_file(spark: Sp
     assert report.diagnostics == ()
     assert [r["n"] for r in report.rows("q")] == [n for n in range(FILES * ROWS) if n // ROWS != 2]
     assert report.totals[0].dead == 2
-    # Behind the gate a malformed row still ends the query.
+    # The query of this run has the gate from the first malformed row on; the second one must not pass behind it.
     add_file(folder, 5, [row(50), "oops"])
-    add_file(folder, 6, [row(60)])
+    add_file(folder, 6, [row(51), "oops"])
+    add_file(folder, 7, [row(52)])
     later = run(spark, folder, text, more=", on_error = 'fail'")
-    assert [r["n"] for r in later.rows("q")] == [60]
-    assert len(put_aside(folder / "state" / "q")) == 2
+    assert later.diagnostics == ()
+    assert [r["n"] for r in later.rows("q")] == [52]
+    assert sorted(put_aside(folder / "state" / "q")) == [2, 4, 5]
 
 
 def test_without_a_folder_for_letters_the_query_is_given_up_and_the_others_go_on(spark: SparkSession, folder: Path) -> None:
@@ -174,9 +176,10 @@ def test_who_dies_between_the_letters_and_the_list_writes_them_once(
     def killed(*args: object) -> None:
         raise Killed
 
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch:
         patch.setattr("streamq.runtime.spark.supervisor.list_aside", killed)
-        run(spark, folder, PLAIN)
+        with pytest.raises(Killed):
+            run(spark, folder, PLAIN)
     assert put_aside(folder / "state" / "q") == {}
     place = folder / "dead" / "q" / "batch-1"
     before = (place / letters.NOTE).stat().st_mtime_ns
