@@ -68,6 +68,8 @@ CODES: dict[str, str] = {
     "SQ0806": "sink cannot be written",
     "SQ0807": "rows of edges cannot be received",
     "SQ0808": "server cannot be reached",
+    "SQ0809": "disk is full or may not be written",
+    "SQ0810": "query was given up",
     "SQ0811": "library of a connector is missing",
     "SQ0901": "state grows without bound",
     "SQ0902": "statement has no effect",

@@ -119,6 +119,12 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--metrics", type=listen_address, metavar="[HOST]:PORT",
         help="answer Prometheus there; without a host only this machine can ask",
     )
+    run.add_argument(
+        "--events", type=events_path, metavar="PATH", help="write what happens as JSON lines there, - for standard output"
+    )
+    run.add_argument(
+        "--stop-within", type=duration, default=30.0, metavar="TIME", help="how long a signal lets running batches go on; 30s"
+    )
     shown = run.add_mutually_exclusive_group()
     shown.add_argument("-q", "--quiet", action="store_true", help="print results only")
     shown.add_argument("--json", action="store_true", help="print JSON lines")
@@ -225,6 +231,11 @@ def file_to_write(text: str) -> Path:
     if not os.access(place, os.W_OK):
         raise argparse.ArgumentTypeError(f"'{text}' cannot be written")
     return path
+
+
+def events_path(text: str) -> str:
+    """A file to write as above, or ``-``."""
+    return text if text == "-" else str(file_to_write(text))
 
 
 def report_path(text: str) -> Path:

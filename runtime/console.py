@@ -19,7 +19,7 @@ from streamq.dsl.source import SourceMap
 from streamq.runtime.cells import LONGEST, cell_text, is_number, json_cell
 from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows, RunReport
 from streamq.runtime.report.joined import words
-from streamq.runtime.run import SilentListener
+from streamq.runtime.run import Event, Happened, SilentListener
 
 RATE_SECONDS = 5.0
 """Rates are means over the batches that ended in this stretch of time."""
@@ -71,6 +71,21 @@ class QueryView:
         )
 
 
+_TOLD = (Event.FAILURE, Event.RESTART, Event.QUARANTINE, Event.GIVEN_UP, Event.STOPPING)
+"""What is told when it happens; the other events are seen from the progress."""
+
+
+def happened_text(what: Happened, queries: int) -> str:
+    """An event as a line of text; empty where nobody needs to be told, or what comes next says it too.
+
+    ``queries``: of the run. Where the only one is given up the run ends with the diagnostic.
+    """
+    told = what.event in _TOLD and not (what.event is Event.FAILURE and what.wait_s is None)
+    if not told or (what.event is Event.GIVEN_UP and queries == 1):
+        return ""
+    return f"{what.query}: {what.text}" if what.query else what.text
+
+
 class _Views(SilentListener):
     """Keeps a view per query for the listeners that show progress."""
 
@@ -108,6 +123,10 @@ class LiveListener(_Views):
     def notice(self, query: str, text: str) -> None:
         self._live.console.print(Text(f"{query}: {text}", style="yellow"))
 
+    def happened(self, what: Happened) -> None:
+        if text := happened_text(what, len(self.views)):
+            self._live.console.print(Text(text, style="yellow"))
+
     def tick(self, seconds: float) -> None:
         note = Text(f"{seconds:.0f} s · Ctrl-C stops", style="dim")
         self._live.update(Group(progress_table(self.views, self._console.width, self._goals), note))
@@ -136,6 +155,10 @@ class PlainListener(_Views):
     def notice(self, query: str, text: str) -> None:
         self._say(f"{query}: {text}")
 
+    def happened(self, what: Happened) -> None:
+        if text := happened_text(what, len(self.views)):
+            self._say(text)
+
     def tick(self, seconds: float) -> None:
         if seconds < self._next:
             return
@@ -148,10 +171,14 @@ class PlainListener(_Views):
 
 
 class QuietListener(SilentListener):
-    """Result rows and nothing else."""
+    """Result rows and nothing else; what goes wrong on the way is told on standard error."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._queries = 0
+
+    def started(self, queries: tuple[str, ...]) -> None:
+        self._queries = len(queries)
 
     def __enter__(self) -> QuietListener:
         return self
@@ -162,9 +189,13 @@ class QuietListener(SilentListener):
     def rows(self, rows: ResultRows) -> None:
         self._console.print(rows_table(rows))
 
+    def happened(self, what: Happened) -> None:
+        if what.event is not Event.STOPPING and (text := happened_text(what, self._queries)):
+            sys.stderr.write(text + "\n")
+
 
 class JsonListener(SilentListener):
-    """One JSON object per line: ``started``, ``sample``, ``rows`` and, at the end, ``summary``."""
+    """One JSON object per line: ``started``, ``sample``, ``rows``, ``event`` and, at the end, ``summary``."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -193,6 +224,13 @@ class JsonListener(SilentListener):
     def notice(self, query: str, text: str) -> None:
         self.write({"type": "notice", "query": query, "text": text})
 
+    def happened(self, what: Happened) -> None:
+        if what.event in _TOLD:
+            code = {} if what.diagnostic is None else {"code": what.diagnostic.code}
+            self.write({
+                "type": "event", "event": what.event.value, "query": what.query, "batch": what.batch, "text": what.text, **code,
+            })
+
     def summary(self, report: RunReport, sources: SourceMap) -> None:
         self.write(
             {
@@ -200,6 +238,7 @@ class JsonListener(SilentListener):
                 "seconds": round(report.seconds, 3),
                 "queries": [totals.to_dict() for totals in report.totals],
                 "diagnostics": [d.to_dict(sources) for d in report.diagnostics],
+                **({"given_up": list(report.given_up)} if report.given_up else {}),
                 **({"edges": [one.to_dict() for one in report.received]} if report.received else {}),
             }
         )
@@ -297,6 +336,8 @@ def summary_text(report: RunReport) -> Text:
         went = [f"{t.kept:,} kept", f"{t.shed:,} shed"]
         if t.malformed:
             went.append(f"{t.malformed:,} malformed")
+        if t.dead:
+            went.append(f"{t.dead:,} put aside")
         late = f", {t.late:,} late" if t.late else ""
         lines.append(Text(f"{t.query}: {t.rows_in:,} rows in = {' + '.join(went)}{late}"))
         facts = [
@@ -304,6 +345,8 @@ def summary_text(report: RunReport) -> Text:
             f"{t.batches:,} batch{'es' if t.batches != 1 else ''}",
             f"worst age {_duration(t.worst_age_ms)}",
         ]
+        if t.refused:
+            facts.append(f"{t.refused:,} that the sink would not take put aside")
         if t.state_rows:
             facts.append(f"{t.state_rows:,} rows of state")
         if t.watermark:
@@ -314,6 +357,7 @@ def summary_text(report: RunReport) -> Text:
             f"sifter on {one.stream} ({', '.join(one.attributes)}): kept {one.keep:.1%} of the rows (expected "
             f"{one.expected_keep:.1%}), quality of all answers {one.quality:.1%} (expected {one.expected_quality:.1%})"
         ))
+    lines += [Text(f"{name}: given up", style="bold") for name in report.given_up]
     lines += [Text(words(one)) for one in report.selected]
     lines += [Text(one.words) for one in report.received]
     return Text("\n").join(lines)

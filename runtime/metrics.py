@@ -16,9 +16,9 @@ Cell = Any
 class QuerySample:
     """What one micro-batch of one query did.
 
-    Rows: ``rows_in`` arrived = ``kept`` + ``shed`` + ``malformed``; ``late`` rows came after the
-    watermark and are among the kept ones (Spark counts them where it drops them, after a partial
-    aggregation). ``rows_out`` went to the sink. ``rows_per_s`` is ``rows_in`` per second of the
+    Rows: ``rows_in`` arrived = ``kept`` + ``shed`` + ``malformed`` + ``dead``, those of a micro-batch that was put
+    aside; ``late`` rows came after the watermark and are among the kept ones (Spark counts them where it drops them,
+    after a partial aggregation). ``rows_out`` went to the sink, which would not take ``refused`` others. ``rows_per_s`` is ``rows_in`` per second of the
     batch. ``ended``: seconds since the epoch. ``watermark``, ``event_time_max``: ISO 8601 in UTC,
     empty where the query has none. ``result_age_ms``: how long the oldest row of the batch may have
     waited when its results were out, counted from the moment the batch before took its input.
@@ -31,8 +31,10 @@ class QuerySample:
     kept: int = 0
     shed: int = 0
     malformed: int = 0
+    dead: int = 0
     late: int = 0
     rows_out: int = 0
+    refused: int = 0
     batch_ms: int = 0
     rows_per_s: float = 0.0
     watermark: str = ""
@@ -56,8 +58,10 @@ class QueryTotals:
     kept: int = 0
     shed: int = 0
     malformed: int = 0
+    dead: int = 0
     late: int = 0
     rows_out: int = 0
+    refused: int = 0
     busy_ms: int = 0
     worst_age_ms: int = 0
     state_rows: int = 0
@@ -73,8 +77,10 @@ class QueryTotals:
             kept=self.kept + sample.kept,
             shed=self.shed + sample.shed,
             malformed=self.malformed + sample.malformed,
+            dead=self.dead + sample.dead,
             late=self.late + sample.late,
             rows_out=self.rows_out + sample.rows_out,
+            refused=self.refused + sample.refused,
             busy_ms=self.busy_ms + sample.batch_ms,
             worst_age_ms=max(self.worst_age_ms, sample.result_age_ms),
             state_rows=sample.state_rows,
@@ -212,7 +218,8 @@ class RunReport:
 
     ``seconds`` counts from the start of the queries, without the start of Spark. ``memory`` holds
     the rows of memory sinks by query, batch after batch. ``unfinished``: the queries that had to be
-    stopped, as they had not ended by themselves. ``sifted``: of each sifter. ``selected``: of each join that selects.
+    stopped, as they had not ended by themselves. ``given_up``: the queries that failed for good, while others may have
+    gone on. ``sifted``: of each sifter. ``selected``: of each join that selects.
     ``received``: of each stream from an edge.
     """
 
@@ -225,10 +232,11 @@ class RunReport:
     sifted: tuple[Sifted, ...] = ()
     selected: tuple[Selected, ...] = ()
     received: tuple[Received, ...] = ()
+    given_up: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
-        return self.ended_by == "failed"
+        return self.ended_by == "failed" or bool(self.given_up)
 
     def rows(self, query: str) -> list[dict[str, Cell]]:
         """All rows that a memory sink received, in order."""

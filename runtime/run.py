@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
+from streamq.dsl.diagnostics import Diagnostic
 from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows
+
+STOP_WITHIN_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +23,7 @@ class RunOptions:
     between micro-batches; None takes the program's setting. ``rows_per_batch``: rows that a console
     shows of one batch; None leaves it to the sink. ``log_file``: where Spark's own log goes; None
     drops it. ``memory_dir``: holds the input of ``memory`` sources, a folder per source; empty is
-    the program's folder.
+    the program's folder. ``stop_within_s``: how long a signal lets running micro-batches go on.
     """
 
     duration_s: float | None = None
@@ -33,6 +37,36 @@ class RunOptions:
     log_file: Path | None = None
     memory_dir: str = ""
     jars: tuple[Path, ...] = ()
+    stop_within_s: float = STOP_WITHIN_S
+
+
+class Event(Enum):
+    """What may happen to a query, or, where it has no name, to the run."""
+
+    READY = "ready"
+    FAILURE = "failure"
+    RESTART = "restart"
+    QUARANTINE = "quarantine"
+    GIVEN_UP = "given_up"
+    DONE = "done"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """One event. ``text``: for people. ``batch``: the micro-batch it is about. ``wait_s``: until the next start.
+
+    ``diagnostic``: of a failure, or of the end of a query. ``folder``: where rows were put.
+    """
+
+    event: Event
+    query: str = ""
+    text: str = ""
+    batch: int | None = None
+    wait_s: float | None = None
+    folder: str = ""
+    diagnostic: Diagnostic | None = None
 
 
 class RunListener(Protocol):
@@ -52,6 +86,9 @@ class RunListener(Protocol):
 
     def notice(self, query: str, text: str) -> None:
         """Something that whoever runs the query should know, told once."""
+
+    def happened(self, what: Happened) -> None:
+        """Something happened to a query or the run other than a micro-batch."""
 
     def tick(self, seconds: float) -> None:
         """Time passed since the start of the queries; called about five times a second."""
@@ -83,6 +120,10 @@ class Listeners:
         for one in self.each:
             one.notice(query, text)
 
+    def happened(self, what: Happened) -> None:
+        for one in self.each:
+            one.happened(what)
+
     def tick(self, seconds: float) -> None:
         for one in self.each:
             one.tick(seconds)
@@ -104,6 +145,9 @@ class SilentListener:
         pass
 
     def notice(self, query: str, text: str) -> None:
+        pass
+
+    def happened(self, what: Happened) -> None:
         pass
 
     def tick(self, seconds: float) -> None:

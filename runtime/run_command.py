@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from streamq.dsl.source import SourceMap
     from streamq.runtime.metrics import RunReport
     from streamq.runtime.programs import Loaded
+    from streamq.runtime.report.events import EventLog
     from streamq.runtime.report.prometheus import Endpoint
     from streamq.runtime.report.record import Recorder
     from streamq.runtime.run import RunListener, RunOptions
@@ -36,6 +37,8 @@ def run(args: Arguments) -> int:
     from streamq.runtime.report.record import Recorder
     from streamq.runtime.run import RunOptions
 
+    if args.json and args.events == "-":
+        raise UsageError("--events - and --json both write to standard output: give one of them a file")
     program = _load_as_json(args.file) if args.json else load(args.file)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
@@ -43,12 +46,13 @@ def run(args: Arguments) -> int:
     asked = RunOptions(
         duration_s=args.duration, once=args.once, limit=args.limit,
         queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows,
-        log_file=args.log_file, jars=tuple(args.jars),
+        log_file=args.log_file, stop_within_s=args.stop_within, jars=tuple(args.jars),
     )
     recorder, goals = Recorder(), _goals(plan)
-    with _endpoint(args.metrics, goals) as endpoint:
+    with _endpoint(args.metrics, goals) as endpoint, _events(args.events) as events:
         report = _run(
-            plan, asked, program.sources, (recorder, *endpoint), goals, quiet=args.quiet, as_json=args.json
+            plan, asked, program.sources, (recorder, *endpoint, *events), goals,
+            quiet=args.quiet or args.events == "-", as_json=args.json,
         )
     written = _write_reports(args.report, args.file, goals, recorder, report)
     return RUN_FAILED if report.failed or not written else OK
@@ -131,6 +135,24 @@ def _endpoint(
         yield (endpoint,)
     finally:
         endpoint.close()
+
+
+@contextmanager
+def _events(path: str | None) -> Iterator[tuple[EventLog, ...]]:
+    """What writes events while the run goes on, if it is asked for."""
+    if path is None:
+        yield ()
+        return
+    from streamq.runtime.report.events import EventLog, LineWriter
+
+    try:
+        events = EventLog(LineWriter(path))
+    except OSError as error:
+        raise UsageError(f"--events {path}: cannot be written: {error.strerror}") from error
+    try:
+        yield (events,)
+    finally:
+        events.close()
 
 
 def _run(

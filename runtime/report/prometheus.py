@@ -1,24 +1,35 @@
 """``streamq run --metrics :9108``: the counts of a run for Prometheus, at ``http://127.0.0.1:9108/metrics``.
 
 Names and units follow Prometheus's rules: counters end in ``_total``, times are in seconds; each has the label ``query``.
-Rows obey in = kept + shed + malformed; late rows are among the kept ones.
+Rows obey in = kept + shed + malformed + dead; late rows are among the kept ones. ``/health`` and ``/ready`` answer 200 or
+503, with what is known of each query as JSON (``health.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
 
 from streamq.runtime.metrics import QuerySample, QueryTotals
+from streamq.runtime.report.health import Health
 from streamq.runtime.report.record import completeness
-from streamq.runtime.run import SilentListener
+from streamq.runtime.run import Event, Happened, SilentListener
+
+_Start = Callable[[str, list[tuple[str, str]]], Any]
 
 _COUNTERS = {
     "rows_in": "Rows that arrived.", "kept": "Rows that the query kept.", "shed": "Rows that were shed.",
-    "malformed": "Rows that could not be read.", "late": "Rows that came after the watermark.",
+    "malformed": "Rows that could not be read.", "dead": "Rows of micro-batches that were put aside.",
+    "refused": "Rows of results that the sink would not take.", "late": "Rows that came after the watermark.",
     "rows_out": "Rows that went to the sink.",
+}
+_EVENTS = {
+    Event.FAILURE: ("failures", "Failures of the query."), Event.RESTART: ("restarts", "Starts after a failure."),
+    Event.QUARANTINE: ("quarantined_batches", "Micro-batches that were put aside."),
+    Event.GIVEN_UP: ("given_up", "Times that the query was given up: 0 or 1."),
 }
 _GAUGES = {
     "batch_seconds": "How long the last micro-batch took.",
@@ -41,11 +52,16 @@ class Endpoint(SilentListener):
     port: int
     goals_ms: Mapping[str, int]
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    health: Health = field(default_factory=Health)
 
     def __post_init__(self) -> None:
         self._counters = {
             name: Counter(f"streamq_{_spelled(name)}", text, ["query"], registry=self.registry)
             for name, text in _COUNTERS.items()
+        }
+        self._events = {
+            event: Counter(f"streamq_{name}", text, ["query"], registry=self.registry)
+            for event, (name, text) in _EVENTS.items()
         }
         self._batches = Counter("streamq_batches", "Micro-batches.", ["query"], registry=self.registry)
         self._gauges = {
@@ -53,6 +69,9 @@ class Endpoint(SilentListener):
             for name, text in _GAUGES.items()
         }
         self._server, self._thread = start_http_server(self.port, self.host, self.registry)
+        metrics = self._server.get_app()
+        assert metrics is not None
+        self._server.set_app(lambda environ, start: self._answer(environ, start, metrics))
 
     @property
     def address(self) -> str:
@@ -60,14 +79,31 @@ class Endpoint(SilentListener):
         host, port = self._server.server_address[:2]
         return f"http://{host!s}:{port}/metrics"
 
+    def _answer(self, environ: dict[str, Any], start: _Start, metrics: Any) -> Iterable[bytes]:
+        """Serves the paths of health; all others give metrics."""
+        asked = {"/health": self.health.health, "/ready": self.health.readiness}.get(str(environ.get("PATH_INFO")))
+        if asked is None:
+            found: Iterable[bytes] = metrics(environ, start)
+            return found
+        well, text = asked()
+        start("200 OK" if well else "503 Service Unavailable", [("Content-Type", "application/json; charset=utf-8")])
+        return [text.encode()]
+
+    def happened(self, what: Happened) -> None:
+        self.health.happened(what)
+        if what.query and (counter := self._events.get(what.event)) is not None:
+            counter.labels(what.query).inc()
+
     def started(self, queries: tuple[str, ...]) -> None:
+        self.health.started(queries)
         for query in queries:
-            for counter in (*self._counters.values(), self._batches):
+            for counter in (*self._counters.values(), *self._events.values(), self._batches):
                 counter.labels(query)
             if (goal := self.goals_ms.get(query)) is not None:
                 self._gauges["latency_goal_seconds"].labels(query).set(goal / 1000)
 
     def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
+        self.health.sample(sample, totals)
         for name, counter in self._counters.items():
             counter.labels(sample.query).inc(getattr(sample, name))
         self._batches.labels(sample.query).inc()

@@ -1,7 +1,7 @@
 """What a run did over time, as data: a point per micro-batch of each query.
 
 The JSON form is the contract with whoever reads it: ``version`` counts its changes, numbers have their units in
-their names, and rows obey arrived = kept + shed + malformed (late rows are among the kept ones).
+their names, and rows obey arrived = kept + shed + malformed + dead (late rows are among the kept ones).
 """
 
 from __future__ import annotations

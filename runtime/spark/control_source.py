@@ -37,6 +37,7 @@ from streamq.runtime.control.decisions import Decided
 from streamq.runtime.control.forward import Forward
 from streamq.runtime.control.knobs import from_numbers
 from streamq.runtime.control.sifting import axis_numbers, kept_of_cells, looked_at, stored
+from streamq.runtime.supervise.letters import to_come
 from streamq.stdlib.overload.hash_steps import HASH_STEPS
 from streamq.stdlib.overload.ranks import cut_of
 
@@ -67,6 +68,8 @@ class ControlSource(DataSource):
     ``rows_per_unit``, a JSON list with a number for each of its sources, ``spared``, one that says which of them keep all
     rows, and ``trigger_ms``, the least time between two micro-batches.
 
+    With ``aside``, the folder of the query's checkpoint: nothing is kept of a micro-batch whose input was put aside.
+
     Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash; ``coverage``,
     the share of rows that was kept in the last seconds, and ``late``, how many rows were late so far. Where some rows go
     first: ``cut``, the rank above which a row is kept (NULL: ranks do not matter), ``at``, how many of the hashes are
@@ -94,6 +97,8 @@ class ControlSource(DataSource):
                 tuple(json.loads(self.options.get("spared", "[]"))),
             )
             return reader(partial(row_of_decision, forward), schema)
+        if "aside" in self.options:
+            return reader(partial(row_of_aside, Path(self.options["aside"])), schema)
         path, defaults = self.options.get("path"), read_defaults(self.options)
         return reader(partial(row_of_file, Path(path) if path else None, defaults), schema)
 
@@ -163,6 +168,12 @@ def row_of_file(path: Path | None, defaults: Mapping[str, float]) -> Row:
 def row_of_decision(forward: Forward) -> Row:
     """The columns for what holds for the planned micro-batch."""
     return row_of(forward.decided(), forward.checkpoint)
+
+
+def row_of_aside(checkpoint: Path) -> Row:
+    """The columns for the planned micro-batch: none of its rows passes where its input was put aside."""
+    keep = 0.0 if to_come(checkpoint) else 1.0
+    return control_row(keep, keep)
 
 
 def keeps_all(row: Row) -> bool:

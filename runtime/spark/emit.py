@@ -51,7 +51,8 @@ class EmitContext:
     """``base_dir``: where relative paths start. ``memory_dir``: has a folder per memory source.
 
     ``control_dir``: holds a file per control relation; None fixes the knobs at their first values. ``trigger_ms``: the
-    least time between two micro-batches. ``span``: what of a stream is read again, in place of all that comes.
+    least time between two micro-batches. ``span``: what of a stream is read again, in place of all that comes. ``gate``: a
+    condition under which rows of streams pass (``gate.py``).
     """
 
     spark: SparkSession
@@ -60,6 +61,7 @@ class EmitContext:
     control_dir: Path | None = None
     trigger_ms: int = 0
     span: Span | None = None
+    gate: str = ""
 
     @property
     def sources(self) -> SourceContext:
@@ -89,6 +91,10 @@ def _emit(step: Step, context: EmitContext) -> DataFrame:
     match step:
         case ScanStream() if context.span is not None:
             return read_again(step, context.span, context.sources)
+        case ScanStream() if context.gate:
+            from streamq.runtime.spark.gate import read_gated
+
+            return read_gated(step, context.gate, context.sources)
         case ScanStream():
             return read_stream(step, context.sources)
         case ScanTable():

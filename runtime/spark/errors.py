@@ -20,6 +20,7 @@ from streamq.compiler.ir.physical import (
 )
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import Span
+from streamq.runtime.disk import folder_in, not_written, reason_in
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*")
 _BYPASS = re.compile(r"\s*If necessary set \S+ to \S+ to bypass this error\.?")
@@ -28,7 +29,6 @@ _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error): ")
 _TASK_FAILURE = re.compile(r"\(executor [^)]*\): |\([\w.\-]+ executor [^)]*\): ")
 _FRAGMENT = re.compile(r"== SQL \(.*?\) ==\n(.*?)\n", re.DOTALL)
 _READING = re.compile(r"while reading file (\S+?)\.?\s*(?:SQLSTATE|$)")
-_NOT_WRITABLE = re.compile(r"Mkdirs failed|Permission denied|AccessDenied|Read-only file system")
 _WRAPPERS = frozenset({"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "TASK_WRITE_FAILED"})
 _LONGEST = 400
 
@@ -53,17 +53,22 @@ def _not_from_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in Path(record.pathname).parts
 
 
+def text_of(error: BaseException) -> str:
+    """All that an exception and its causes say."""
+    return "\n".join(f"{c.condition} {c.message}" for c in _chain(error))
+
+
 def to_diagnostic(
-    error: BaseException, query: PhysicalQuery, functions: tuple[str, ...] = ()
+    error: BaseException, query: PhysicalQuery, functions: tuple[str, ...] = (), folders: tuple[str, ...] = ()
 ) -> Diagnostic:
     """The diagnostic for a query that Spark refused or that failed while it ran.
 
-    ``functions``: names of the program's Python functions, to find the step that calls one.
-    SQ0705 a path that is gone, SQ0803 a column that the data lacks, SQ0804 a malformed row under
-    ``on_error = 'fail'``, SQ0806 a sink that cannot be written, SQ0801 all else.
+    ``functions``: names of the program's Python functions, to find the step that calls one. ``folders``: those that
+    the query writes to. SQ0705 a path that is gone, SQ0803 a column that the data lacks, SQ0804 a malformed row under
+    ``on_error = 'fail'``, SQ0809 a disk that is full or may not be written, SQ0801 all else.
     """
     causes = tuple(_chain(error))
-    text = "\n".join(f"{c.condition} {c.message}" for c in causes)
+    text = text_of(error)
     span = _origin(text, query, functions)
     file = _READING.search(text)
     where = (f"in {file.group(1).removeprefix('file://')}",) if file else ()
@@ -87,11 +92,8 @@ def to_diagnostic(
             "SQ0705", f"a path that query `{query.name}` reads is gone", span,
             notes=(_best(causes),), help="files of a stream must stay until they have been read",
         )
-    if query.sink.connector == "file" and _NOT_WRITABLE.search(text):
-        return Diagnostic(
-            "SQ0806", f"the output folder of query `{query.name}` cannot be written",
-            query.sink.origin, notes=(_best(causes),), help="choose a folder that you may write to",
-        )
+    if reason := reason_in(text, folders):
+        return not_written(f"query `{query.name}`", reason, folder_in(text, folders), query.origin)
     return Diagnostic(
         "SQ0801", f"query `{query.name}` failed: {_best(causes)}", span, notes=where,
         help=_help(text),

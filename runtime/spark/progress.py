@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from streamq.runtime.control.looked import Looked
 from streamq.runtime.metrics import QuerySample
+from streamq.runtime.supervise.letters import Aside
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -28,12 +29,18 @@ Progress = Mapping[str, Any]
 
 @dataclass(slots=True)
 class ProgressReader:
-    """Reads the reports of one running query that were not read before, oldest first."""
+    """Reads the reports of one running query that were not read before, oldest first. ``aside``: what was put aside of it."""
 
     query: StreamingQuery
     name: str
+    aside: Mapping[int, Aside] = field(default_factory=dict)
     _last: tuple[int, str] | None = None
     _input_taken: float | None = None
+
+    @property
+    def latest(self) -> int:
+        """The micro-batch of the last report that was read; -1 before the first."""
+        return -1 if self._last is None else self._last[0]
 
     def read(self) -> Iterator[tuple[QuerySample, Looked]]:
         """Samples of the batches done since the last call, and what was seen in their rows; idle triggers give none.
@@ -51,7 +58,10 @@ class ProgressReader:
         for report in reversed(fresh):
             self._last = (report["batchId"], report["timestamp"])
             if "addBatch" in report["durationMs"]:
-                yield sample_of(self.name, report, self._input_taken), looked_of(report)
+                sample = sample_of(self.name, report, self._input_taken)
+                if (aside := self.aside.get(sample.batch)) is not None:
+                    sample = put_aside(sample, report, aside)
+                yield sample, looked_of(report)
                 self._input_taken = _seconds(report["timestamp"])
 
 
@@ -82,6 +92,14 @@ def sample_of(query: str, report: Progress, input_taken: float | None) -> QueryS
         state_rows=sum(int(s.get("numRowsTotal") or 0) for s in states),
         state_bytes=sum(int(s.get("memoryUsedBytes") or 0) for s in states),
     )
+
+
+def put_aside(sample: QuerySample, report: Progress, aside: Aside) -> QuerySample:
+    """The sample of a micro-batch that was put aside: none of its rows was looked at, or none of its results written."""
+    if aside.refused:
+        return replace(sample, rows_out=0, refused=sample.rows_out)
+    arrived = int(report.get("numInputRows") or 0)
+    return replace(sample, rows_in=arrived, dead=arrived, kept=0, shed=0, malformed=0)
 
 
 def _intake(report: Progress) -> tuple[int, int, int]:

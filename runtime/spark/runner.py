@@ -1,4 +1,4 @@
-"""Runs a physical plan: starts its queries, watches them, stops them cleanly, reports."""
+"""Runs a physical plan: the session, the start of its queries, the end of the run and its report."""
 
 from __future__ import annotations
 
@@ -9,29 +9,20 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from queue import SimpleQueue
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from streamq.compiler.ir.physical import OptionValue, PhysicalPlan, PhysicalQuery
 from streamq.dsl.diagnostics import Abort, Diagnostic
-from streamq.dsl.source import NO_SPAN
 from streamq.runtime import checkpoint
 from streamq.runtime.control.decisions import KEPT_FILES
-from streamq.runtime.control.steering import Steering
-from streamq.runtime.edge.at_run.receiving import land_all, no_reception, receive, received
-from streamq.runtime.edge.at_run.reception import Reception
+from streamq.runtime.edge.at_run.receiving import land_all, receive, received
 from streamq.runtime.kafka_servers import unreachable
-from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
+from streamq.runtime.metrics import RunReport
 from streamq.runtime.preflight import output_taken
-from streamq.runtime.run import RunListener, RunOptions, SilentListener
-from streamq.runtime.spark.emit import EmitContext, build_frame
-from streamq.runtime.spark.errors import silence_python_loggers, to_diagnostic
+from streamq.runtime.run import Event, Happened, RunListener, RunOptions, SilentListener
+from streamq.runtime.spark.errors import silence_python_loggers
 from streamq.runtime.spark.functions import register_functions
 from streamq.runtime.spark.jars import (
     check_libraries,
@@ -41,160 +32,13 @@ from streamq.runtime.spark.jars import (
 )
 from streamq.runtime.spark.kafka_topics import check_topics
 from streamq.runtime.spark.own_session import own_session
-from streamq.runtime.spark.progress import ProgressReader
-from streamq.runtime.spark.sinks import RowFeed, SinkContext, start_query
-from streamq.runtime.spark.spool import Spool
+from streamq.runtime.spark.starting import Starter
+from streamq.runtime.spark.stopping import STOP_S
+from streamq.runtime.spark.supervisor import Supervisor
+from streamq.runtime.spark.watching import GONE, Watch
 from streamq.runtime.spark.writers.offered import not_ready
-from streamq.runtime.steered import goals_of, interval_ms
-
-GONE = (Py4JError, ConnectionRefusedError, ConnectionResetError)
-"""What calls raise when the Java process has ended."""
-
-POLL_SECONDS = 0.2
-WARM_UP_SECONDS = 120.0
-"""How long a duration waits for every query's first micro-batch, in which Spark compiles its code."""
-
-
-@dataclass(slots=True)
-class _Running:
-    """A started query and what is known of it so far."""
-
-    plan: PhysicalQuery
-    handle: StreamingQuery
-    reader: ProgressReader
-    totals: QueryTotals
-    done: bool = False
-
-
-@dataclass(slots=True)
-class _Run:
-    """The state of one run."""
-
-    options: RunOptions
-    listener: RunListener
-    stop: threading.Event
-    functions: tuple[str, ...]
-    feed: RowFeed = field(default_factory=RowFeed)
-    steering: Steering = field(default_factory=Steering)
-    running: list[_Running] = field(default_factory=list)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    memory: dict[str, list[ResultRows]] = field(default_factory=dict)
-    spools: dict[str, Spool] = field(default_factory=dict)
-    shown: int = 0
-    reception: Reception | None = None
-    told: SimpleQueue[str] = field(default_factory=SimpleQueue)
-    _warm_at: float | None = None
-
-    def watch(self, began: float) -> str:
-        """Follows the queries until the run ends; returns why it ended."""
-        while True:
-            for one in self.running:
-                self._follow(one)
-            self._hear()
-            seconds = time.monotonic() - began
-            self.listener.tick(seconds)
-            if self.stop.is_set():
-                return "signal"
-            if self.diagnostics:
-                return "failed"
-            if all(one.done for one in self.running):
-                return "finished"
-            if self.options.limit is not None and self._rows_out() >= self.options.limit:
-                return "limit"
-            if self._warm_at is None and (seconds >= WARM_UP_SECONDS or self._all_began()):
-                self._warm_at = seconds
-            left = self._left(seconds)
-            if left <= 0:
-                return "duration"
-            self.stop.wait(min(POLL_SECONDS, left))
-
-    def finish(self) -> None:
-        """Stops what still runs and takes in the last reports."""
-        self.feed.stopping.set()
-        try:
-            for one in self.running:
-                one.handle.stop()
-            for one in self.running:
-                self._take_samples(one)
-            for query, spool in self.spools.items():
-                spool.close()
-                self._tell(query, spool)
-        except GONE as error:
-            # What it knew last is lost with it.
-            self.lost(error)
-
-    def lost(self, error: BaseException) -> None:
-        """Takes down that Spark does not answer any more, where nobody asked it to stop."""
-        if not self.diagnostics and not self.stop.is_set():
-            self.diagnostics.append(Diagnostic(
-                "SQ0801", "Spark ended in the middle of the run", NO_SPAN,
-                help="`--log-file` keeps all that it says; a process that takes too much memory is killed by the system",
-                notes=(type(error).__name__,),
-            ))
-
-    def _follow(self, one: _Running) -> None:
-        if one.done:
-            return
-        active = one.handle.isActive
-        self._take_samples(one)
-        if active:
-            return
-        one.done = True
-        error = self.feed.failures.get(one.plan.name) or one.handle.exception()
-        if error is not None and not self.stop.is_set():
-            self.diagnostics.append(_diagnostic(error, one.plan, self.functions))
-
-    def _take_samples(self, one: _Running) -> None:
-        for sample, looked in one.reader.read():
-            one.totals = one.totals.plus(sample)
-            for text in self.steering.after(sample, looked):
-                self.listener.notice(sample.query, text)
-            if (spool := self.spools.get(sample.query)) is not None:
-                spool.done(sample.batch)
-                self._tell(sample.query, spool)
-            self.listener.sample(sample, one.totals)
-            rows = self.feed.take(one.plan, sample.batch, sample.rows_out)
-            if rows is not None:
-                self._deliver(one.plan, rows)
-
-    def _hear(self) -> None:
-        """What the reception of edges has to say, which speaks from threads of its own."""
-        while not self.told.empty():
-            self.listener.notice("edges", self.told.get())
-        if self.reception is not None and self.reception.failed is not None and not self.diagnostics:
-            self.diagnostics.append(no_reception(str(self.reception.failed), NO_SPAN))
-
-    def _tell(self, query: str, spool: Spool) -> None:
-        while spool.told:
-            self.listener.notice(query, spool.told.pop(0))
-
-    def _deliver(self, query: PhysicalQuery, rows: ResultRows) -> None:
-        if query.sink.connector == "memory":
-            self.memory.setdefault(query.name, []).append(rows)
-            return
-        if self.options.limit is not None:
-            left = max(0, self.options.limit - self.shown)
-            rows = replace(rows, rows=rows.rows[:left])
-        self.shown += len(rows.rows)
-        if rows.rows:
-            self.listener.rows(rows)
-
-    def _rows_out(self) -> int:
-        return sum(one.totals.rows_out for one in self.running)
-
-    def _all_began(self) -> bool:
-        return all(one.done or one.totals.batches or _is_idle(one.handle) for one in self.running)
-
-    def _left(self, seconds: float) -> float:
-        """Seconds until the asked duration is over; it counts from the first micro-batches."""
-        if self.options.duration_s is None or self._warm_at is None:
-            return POLL_SECONDS
-        return self._warm_at + self.options.duration_s - seconds
-
-
-def _is_idle(handle: StreamingQuery) -> bool:
-    """True for a query that is up and has nothing to do."""
-    return str(handle.status["message"]).startswith("Waiting")
+from streamq.runtime.steered import goals_of
+from streamq.runtime.supervise.settings import supervision
 
 
 def run_plan(
@@ -204,7 +48,7 @@ def run_plan(
     *,
     session: SparkSession | None = None,
 ) -> RunReport:
-    """Runs the plan's queries until they end, fail, or the options or a signal say stop.
+    """Runs the plan's queries until they end, or the options or a signal say stop; one that fails stops no other.
 
     Problems of the program or its surroundings come back as the report's diagnostics. A session
     that is passed in is left running. SIGINT and SIGTERM end the run cleanly where this is called
@@ -218,34 +62,50 @@ def run_plan(
             return RunReport("failed", 0.0, diagnostics=problems)
         stop = threading.Event()
         stack.enter_context(_signals(stop))
-        run = _Run(options, listener or SilentListener(), stop, _function_names(plan))
+        run = Watch(options, listener or SilentListener(), stop)
+        began, ended_by = time.monotonic(), "failed"
         try:
             run.reception = receive(plan, queries, run.told.put, stack, start=not options.once)
             spark = session or _own_session(run, plan, stack)
             silence_python_loggers()
-            if run.reception is not None and run.options.once:
+            if run.reception is not None and options.once:
                 land_all(run.reception, plan, stop)
-            _start_all(run, plan, queries, spark, root)
+            check_libraries(queries, spark)
+            check_topics(queries, plan.base_dir, spark)
+            register_functions(spark, plan.functions, plan.base_dir)
+            began = time.monotonic()
+            run.start(_supervisor(run, plan, queries, spark, root), queries)
+            ended_by = run.watch(began)
         except Abort as abort:
             run.diagnostics.append(abort.diagnostic)
-        began = time.monotonic()
-        ended_by = "failed"
-        try:
-            if not run.diagnostics:
-                run.listener.started(tuple(q.name for q in queries))
-                ended_by = run.watch(began)
         except KeyboardInterrupt:
-            ended_by = "signal"
+            ended_by = "interrupt"
         except GONE as error:
             run.lost(error)
         finally:
-            run.finish()
-        return RunReport(
-            "failed" if run.diagnostics else ended_by, time.monotonic() - began, tuple(one.totals for one in run.running),
-            tuple(run.diagnostics), {name: tuple(rows) for name, rows in run.memory.items()},
-            tuple(one.plan.name for one in run.running if not one.done), run.steering.sifted(),
-            run.steering.joins.told(), () if run.reception is None else received(run.reception),
-        )
+            run.finish(ended_by)
+        return _report(run, ended_by, time.monotonic() - began)
+
+
+def _supervisor(
+    run: Watch, plan: PhysicalPlan, queries: tuple[PhysicalQuery, ...], spark: SparkSession, root: Path
+) -> Supervisor:
+    starter = Starter(plan, run.options, spark, root, run.feed, goals_of(queries), run.steering)
+    rules = supervision(dict(plan.settings), plan.base_dir, run.options.once)
+    return Supervisor(starter, rules, run.listener.happened)
+
+
+def _report(run: Watch, ended_by: str, seconds: float) -> RunReport:
+    given_up = () if run.supervisor is None else tuple(run.supervisor.diagnostics)
+    ended_by = "failed" if run.diagnostics else "signal" if ended_by == "interrupt" else ended_by
+    run.listener.happened(Happened(event=Event.STOPPED, text=ended_by))
+    return RunReport(
+        ended_by, seconds, tuple(one.totals for one in run.running), (*given_up, *run.diagnostics),
+        {name: tuple(rows) for name, rows in run.memory.items()},
+        tuple(one.plan.name for one in run.running if not one.over), run.steering.sifted(),
+        run.steering.joins.told(), () if run.reception is None else received(run.reception),
+        tuple(one.plan.name for one in run.running if one.given_up),
+    )
 
 
 def session_settings(plan: PhysicalPlan) -> dict[str, OptionValue]:
@@ -259,10 +119,11 @@ def session_settings(plan: PhysicalPlan) -> dict[str, OptionValue]:
     if any(query.dropped for query in plan.queries):
         # What micro-batches read is to be known until the rows that they shed are written.
         settings.setdefault("spark.sql.streaming.minBatchesToRetain", KEPT_FILES)
+    settings.setdefault("spark.sql.streaming.stopTimeout", f"{STOP_S:.0f}s")
     return settings
 
 
-def _own_session(run: _Run, plan: PhysicalPlan, stack: ExitStack) -> SparkSession:
+def _own_session(run: Watch, plan: PhysicalPlan, stack: ExitStack) -> SparkSession:
     """A session that ends with the run; Abort where it does not start."""
     run.listener.preparing()
     log, settings = run.options.log_file, session_settings(plan)
@@ -298,70 +159,6 @@ def _before_start(
         elif checkpoint.is_new(directory):
             found += output_taken(query, base_dir)
     return tuple(found) or not_ready(queries, root, base_dir)
-
-
-def _start_all(
-    run: _Run, plan: PhysicalPlan, queries: tuple[PhysicalQuery, ...], spark: SparkSession,
-    root: Path,
-) -> None:
-    """Starts every query; Abort at the first that Spark refuses."""
-    check_libraries(queries, spark)
-    check_topics(queries, plan.base_dir, spark)
-    register_functions(spark, plan.functions, plan.base_dir)
-    context = EmitContext(spark, plan.base_dir, run.options.memory_dir)
-    goals = goals_of(queries)
-    for query in queries:
-        directory = checkpoint.folder_of(root, query.name)
-        spool = Spool(query, context, directory) if query.dropped else None
-        try:
-            started = checkpoint.record(query, directory)
-            if spool is not None:
-                spool.prepare()
-        except OSError as error:
-            raise Abort(Diagnostic(
-                "SQ0805", f"checkpoint `{directory}` cannot be written: {(error.strerror or str(error)).lower()}",
-                query.origin, help="choose a folder that you may write to with `--checkpoint`",
-            )) from error
-        goal = goals[query.name]
-        interval = interval_ms(run.options, plan, goal)
-        trigger = {"availableNow": True} if run.options.once else {"processingTime": f"{interval} milliseconds"}
-        if goal is not None:
-            sift = next((c.sift for c in query.controls if c.sift is not None), None)
-            run.steering.add(query.name, goal, directory, sift, interval)
-        run.steering.joins.join(query, directory)
-        # Each has a pool of its own, where pools get equal parts of the machine (``session_settings``).
-        spark.sparkContext.setLocalProperty("spark.scheduler.pool", query.name)
-        try:
-            frame = build_frame(query, replace(context, control_dir=directory, trigger_ms=interval))
-            handle = start_query(
-                query, frame,
-                SinkContext(
-                    directory, trigger, run.options.limit or run.options.rows_per_batch, run.feed,
-                    plan.base_dir, started,
-                ),
-            )
-        except (PySparkException, Py4JError) as error:
-            raise Abort(to_diagnostic(error, query, _function_names(plan))) from error
-        if spool is not None:
-            run.spools[query.name] = spool
-            spool.start()
-        run.running.append(
-            _Running(
-                query, handle, ProgressReader(handle, query.name), QueryTotals(query.name),
-            )
-        )
-
-
-def _function_names(plan: PhysicalPlan) -> tuple[str, ...]:
-    return tuple(function.name for function in plan.functions)
-
-
-def _diagnostic(
-    error: BaseException, query: PhysicalQuery, functions: tuple[str, ...]
-) -> Diagnostic:
-    if isinstance(error, Abort):
-        return error.diagnostic
-    return to_diagnostic(error, query, functions)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from streamq.runtime.spark.emit import state_store
 from streamq.runtime.spark.progress import OUTPUT_METRIC
 from streamq.runtime.spark.writers.base import Writer
 from streamq.runtime.spark.writers.offered import writer_of
+from streamq.runtime.supervise.letters import Aside
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 
 MEMORY_ROWS = 1_000_000
@@ -82,6 +83,7 @@ class SinkContext:
 
     ``rows_per_batch``: rows of a batch that a console gets; None leaves it to the sink's option.
     ``first_start``: when the query was first started with this checkpoint, seconds since the epoch.
+    ``aside``: its micro-batches that were put aside.
     """
 
     checkpoint: Path
@@ -90,6 +92,7 @@ class SinkContext:
     feed: RowFeed
     base_dir: str = ""
     first_start: float = 0.0
+    aside: Mapping[int, Aside] = field(default_factory=dict)
 
 
 def start_query(query: PhysicalQuery, frame: DataFrame, context: SinkContext) -> StreamingQuery:

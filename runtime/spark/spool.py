@@ -26,6 +26,7 @@ from streamq.runtime.dropped import Note, batch_folder, noted
 from streamq.runtime.spark.control_source import SCHEMA, Row, control_row, keeps_all, row_of
 from streamq.runtime.spark.emit import EmitContext, build_again, scans_of
 from streamq.runtime.spark.names import quoted
+from streamq.runtime.supervise.letters import put_aside
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 
 FAILURES = (PySparkException, Py4JError, OSError, ValueError, TypeError, LookupError, InternalError)
@@ -105,6 +106,9 @@ class Spool:
 
     def _write(self, batch: int) -> bool:
         """True where all rows of a micro-batch that went are written; raises whatever Spark raises."""
+        aside = put_aside(self.checkpoint).get(batch)
+        if aside is not None and not aside.refused:
+            return True  # none of its rows was shed
         row = self._numbers(batch)
         if row is not None and keeps_all(row):
             return True

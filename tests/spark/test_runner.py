@@ -173,14 +173,16 @@ def test_ends_at_the_limit_of_rows(spark: SparkSession, tmp_path: Path) -> None:
     assert sum(len(b.rows) for b in listener.batches) == 50
 
 
-def test_a_failing_query_ends_the_run_and_names_the_place(
+def test_a_failing_query_stops_no_other_and_names_the_place(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "lines").mkdir()
     (tmp_path / "lines" / "a.json").write_text('{"n": 1}\n{oops\n')
-    queries = [query("good", rate(), "noop"), query("bad", files(on_error="fail"), "noop")]
-    report = execute(spark, tmp_path, queries, duration_s=ENOUGH_S)
-    assert report.ended_by == "failed"
+    queries = [query("bad", files(on_error="fail"), "noop"), query("good", rate(), "noop")]
+    plan = PhysicalPlan(tuple(queries), settings=(("tries", 1),), base_dir=str(tmp_path))
+    report = run_plan(plan, RunOptions(duration_s=3), session=spark)
+    assert (report.ended_by, report.given_up, report.failed) == ("duration", ("bad",), True)
+    assert next(t.rows_in for t in report.totals if t.query == "good") > 0
     (found,) = report.diagnostics
     assert (found.code, found.span) == ("SQ0804", SCAN_SPAN)
     assert "Traceback" not in str(found)

@@ -76,8 +76,10 @@ def test_a_function_of_the_program_is_found_by_name() -> None:
 
 def test_a_folder_that_cannot_be_written() -> None:
     text = "java.io.IOException: Mkdirs failed to create file:/proc/xyz (exists=false)"
-    found = to_diagnostic(RuntimeError(text), make(connector="file"))
-    assert (found.code, found.span) == ("SQ0806", SINK)
+    found = to_diagnostic(RuntimeError(text), make(connector="file"), (), ("/proc/xyz",))
+    assert (found.code, found.span) == ("SQ0809", QUERY)
+    assert found.message == "query `q` cannot write to `/proc/xyz`: permission denied"
+    # A file that is read and not written is another matter.
     assert to_diagnostic(RuntimeError(text), make()).code == "SQ0801"
 
 

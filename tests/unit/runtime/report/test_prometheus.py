@@ -41,6 +41,8 @@ def test_counters_add_up_and_gauges_are_the_latest(endpoint: Endpoint) -> None:
     assert found == {
         "streamq_rows_in_total": 2000, "streamq_rows_kept_total": 1400, "streamq_rows_shed_total": 400,
         "streamq_rows_malformed_total": 200, "streamq_rows_late_total": 140, "streamq_rows_out_total": 100,
+        "streamq_rows_dead_total": 0, "streamq_rows_refused_total": 0, "streamq_failures_total": 0,
+        "streamq_restarts_total": 0, "streamq_quarantined_batches_total": 0, "streamq_given_up_total": 0,
         "streamq_batches_total": 2, "streamq_batch_seconds": 0.5, "streamq_result_age_seconds": 1.25,
         "streamq_latency_goal_seconds": 2.0, "streamq_kept_share": pytest.approx(7 / 9),
         "streamq_completeness": pytest.approx(0.7), "streamq_state_rows": 7, "streamq_state_bytes": 4096,

@@ -1,0 +1,1 @@
+"""What to do about a query that failed: decided from facts, without Spark, files or a clock."""
