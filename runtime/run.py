@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -19,7 +20,8 @@ class RunOptions:
     between micro-batches; None takes the program's setting. ``rows_per_batch``: rows that a console
     shows of one batch; None leaves it to the sink. ``log_file``: where Spark's own log goes; None
     drops it. ``memory_dir``: holds the input of ``memory`` sources, a folder per source; empty is
-    the program's folder.
+    the program's folder. ``fresh``: queries whose old checkpoint is moved aside. ``texts``: of queries, by name, to be kept with
+    their checkpoints.
     """
 
     duration_s: float | None = None
@@ -32,6 +34,8 @@ class RunOptions:
     fast_start: bool = False
     log_file: Path | None = None
     memory_dir: str = ""
+    fresh: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 class RunListener(Protocol):

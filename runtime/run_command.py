@@ -40,10 +40,12 @@ def run(args: Arguments) -> int:
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
     plan = _with_settings(program.result.require(), args.settings)
+    if args.fresh and args.checkpoint is None:
+        raise UsageError("--fresh needs --checkpoint: without one, all queries start anew")
     asked = RunOptions(
         duration_s=args.duration, once=args.once, limit=args.limit,
         queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows,
-        log_file=args.log_file,
+        log_file=args.log_file, fresh=_chosen(plan, args.fresh), texts=texts_of(plan, program.sources),
     )
     recorder, goals = Recorder(), _goals(plan)
     with _endpoint(args.metrics, goals) as endpoint:
@@ -101,6 +103,16 @@ def backfill(args: Arguments) -> int:
         for batch in batches:
             shutil.rmtree(batch)
     return OK
+
+
+def texts_of(plan: PhysicalPlan, sources: SourceMap) -> dict[str, str]:
+    """The queries as the program has them, by name."""
+    found = {}
+    for query in plan.queries:
+        file = sources.files.get(query.origin.file)
+        if file is not None:
+            found[query.name] = file.text[query.origin.start : query.origin.end]
+    return found
 
 
 def _goals(plan: PhysicalPlan) -> dict[str, int]:

@@ -26,10 +26,11 @@ from streamq.runtime.control.decisions import KEPT_FILES
 from streamq.runtime.control.steering import Steering
 from streamq.runtime.edge.at_run.receiving import land_all, no_reception, receive, received
 from streamq.runtime.edge.at_run.reception import Reception
+from streamq.runtime.evolution import move_aside, refusal, verdicts
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import RunListener, RunOptions, SilentListener
-from streamq.runtime.spark.emit import EmitContext, build_frame
+from streamq.runtime.spark.emit import EmitContext, build_frame, source_names
 from streamq.runtime.spark.errors import silence_python_loggers, to_diagnostic
 from streamq.runtime.spark.functions import register_functions
 from streamq.runtime.spark.own_session import own_session
@@ -204,12 +205,15 @@ def run_plan(
     queries = tuple(q for q in plan.queries if not options.queries or q.name in options.queries)
     with ExitStack() as stack:
         root = _checkpoint_root(options, stack)
-        problems = _before_start(queries, root, plan.base_dir)
+        stop = threading.Event()
+        run = _Run(options, listener or SilentListener(), stop, _function_names(plan))
+        try:
+            problems = _before_start(queries, root, plan, run)
+        except Abort as abort:
+            problems = (abort.diagnostic,)
         if problems:
             return RunReport("failed", 0.0, diagnostics=problems)
-        stop = threading.Event()
         stack.enter_context(_signals(stop))
-        run = _Run(options, listener or SilentListener(), stop, _function_names(plan))
         try:
             run.reception = receive(plan, queries, run.told.put, stack, start=not options.once)
             spark = session or _own_session(run, plan, stack)
@@ -277,16 +281,22 @@ def _checkpoint_root(options: RunOptions, stack: ExitStack) -> Path:
 
 
 def _before_start(
-    queries: tuple[PhysicalQuery, ...], root: Path, base_dir: str
+    queries: tuple[PhysicalQuery, ...], root: Path, plan: PhysicalPlan, run: _Run
 ) -> tuple[Diagnostic, ...]:
     """What forbids the start: a checkpoint of another plan, an output folder of another run."""
     found: list[Diagnostic] = []
     for query in queries:
-        directory = checkpoint.folder_of(root, query.name)
-        if (foreign := checkpoint.check(query, directory)) is not None:
+        if query.name in run.options.fresh and (told := move_aside(query, root)):
+            run.listener.notice(query.name, told)
+    names = tuple(q.name for q in plan.queries)
+    asked = int(dict(plan.settings).get("shuffle_partitions", 0))
+    for query, verdict in zip(queries, verdicts(queries, root, all_of=names, partitions=asked), strict=True):
+        if query.name not in run.options.fresh and (foreign := refusal(verdict, query, root)) is not None:
             found.append(foreign)
-        elif checkpoint.is_new(directory):
-            found += output_taken(query, base_dir)
+        elif checkpoint.is_new(checkpoint.folder_of(root, query.name)):
+            found += output_taken(query, plan.base_dir)
+        for reason in verdict.reasons if verdict.ok else ():
+            run.listener.notice(query.name, f"{reason.where}: {reason.what}")
     return tuple(found)
 
 
@@ -302,7 +312,9 @@ def _start_all(
         directory = checkpoint.folder_of(root, query.name)
         spool = Spool(query, context, directory) if query.dropped else None
         try:
-            started = checkpoint.record(query, directory)
+            started = checkpoint.record(
+                query, directory, run.options.texts.get(query.name, ""), int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
+            )
             if spool is not None:
                 spool.prepare()
         except OSError as error:
@@ -320,14 +332,16 @@ def _start_all(
         # Each has a pool of its own, where pools get equal parts of the machine (``session_settings``).
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", query.name)
         try:
-            frame = build_frame(query, replace(context, control_dir=directory, trigger_ms=interval))
-            handle = start_query(
-                query, frame,
-                SinkContext(
-                    directory, trigger, run.options.limit or run.options.rows_per_batch, run.feed,
-                    plan.base_dir, started,
-                ),
-            )
+            named = checkpoint.has_names(query, directory)
+            with source_names(spark, named):
+                frame = build_frame(query, replace(context, control_dir=directory, trigger_ms=interval, named=named))
+                handle = start_query(
+                    query, frame,
+                    SinkContext(
+                        directory, trigger, run.options.limit or run.options.rows_per_batch, run.feed,
+                        plan.base_dir, started,
+                    ),
+                )
         except (PySparkException, Py4JError) as error:
             raise Abort(to_diagnostic(error, query, _function_names(plan))) from error
         if spool is not None:
