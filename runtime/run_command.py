@@ -106,12 +106,17 @@ def backfill(args: Arguments) -> int:
 
 
 def texts_of(plan: PhysicalPlan, sources: SourceMap) -> dict[str, str]:
-    """The queries as the program has them, by name."""
+    """The statements of the queries as the program has them, by name."""
+    from streamq.dsl.diagnostics import DiagnosticSink
+    from streamq.dsl.parser import parse_program
+
     found = {}
-    for query in plan.queries:
-        file = sources.files.get(query.origin.file)
-        if file is not None:
-            found[query.name] = file.text[query.origin.start : query.origin.end]
+    for file in sources.files.values():
+        for statement in parse_program(file, DiagnosticSink()).statements:
+            span = statement.span
+            for query in plan.queries:
+                if query.origin.file == file.name and span.start <= query.origin.start < span.end:
+                    found[query.name] = file.text[span.start : span.end]
     return found
 
 

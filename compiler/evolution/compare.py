@@ -7,7 +7,7 @@ of sources and the types of keys and values of a state, and nothing of what thes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 
 from streamq.compiler.evolution.shape import Fact, Part, Shape
@@ -18,6 +18,7 @@ from streamq.compiler.evolution.verdict import (
     Reason,
     Verdict,
 )
+from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 
 OPEN_KEEP = "windows that are open keep what they have"
@@ -35,6 +36,7 @@ _WINDOW = re.compile(r"window\(`[^`]*`, (\d+), (\d+)\)")
 def compare(stored: Shape, now: Shape) -> Verdict:
     """The verdict on a query of which ``stored`` was kept with its checkpoint."""
     reasons: list[Reason] = []
+    stored = _with_new_names(stored, now)
     _compare_sources(stored, now, reasons)
     _compare_states(stored, now, reasons)
     if tuple(p.kind for p in stored.states) == tuple(p.kind for p in now.states):
@@ -53,6 +55,30 @@ def same_work(stored: Shape, now: Shape) -> bool:
     )
 
 
+def _with_new_names(stored: Shape, now: Shape) -> Shape:
+    """The stored shape with the names that its streams have now, where Spark knows them by their places only."""
+    if stored.names or len(stored.sources) != len(now.sources):
+        return stored
+    names = {old.id: new.id for old, new in zip(stored.sources, now.sources, strict=True) if old.id != new.id}
+    if not names or names.keys() & {s.id for s in now.sources}:
+        return stored
+
+    def text(value: str) -> str:
+        return _COLUMN.sub(lambda found: f"`{_of(names, found[0][1:])}", value)
+
+    def part(old: Part) -> Part:
+        facts = tuple((k, tuple(map(text, v)) if isinstance(v, tuple) else text(v) if isinstance(v, str) else v) for k, v in old.facts)
+        return replace(old, facts=facts)
+
+    return replace(stored, states=tuple(map(part, stored.states)), between=tuple(map(part, stored.between)))
+
+
+def _of(names: Mapping[str, str], column: str) -> str:
+    """The name of a column with that of its stream as it is now."""
+    old = next((name for name in names if column.startswith(f"{name}.")), None)
+    return column if old is None else names[old] + column.removeprefix(old)
+
+
 def _fresh(query: str) -> str:
     return FRESH.format(query=query)
 
@@ -64,7 +90,14 @@ def _compare_sources(stored: Shape, now: Shape, reasons: list[Reason]) -> None:
         for gone in (s for s in was if s not in are):
             reasons.append(Reason(gone, "is not read any more: where it was read up to is forgotten with the next micro-batches"))
         for part in (p for p in now.sources if p.id not in was):
-            reasons.append(Reason(part.id, "is read from its beginning", origin=part.origin))
+            same = next((s for s in stored.sources if s.id not in are and (s.kind, s.fact("identity")) == (part.kind, part.fact("identity"))), None)
+            if same is None:
+                reasons.append(Reason(part.id, "is read from its beginning", origin=part.origin))
+            else:
+                reasons.append(Reason(
+                    part.id, f"is `{same.id}` under another name: Spark knows it by its name, and would read all of it again", NEW_CHECKPOINT,
+                    f"call it `{same.id}` as before; or {_fresh(now.query)}", part.origin,
+                ))
     elif sorted(was) == sorted(are) and was != are:
         reasons.append(Reason(
             now.query, f"reads its sources in another order: {', '.join(are)} where it was {', '.join(was)}; Spark would read one on "
@@ -145,7 +178,7 @@ def _compare_between(old: Part, new: Part, now: Shape, reasons: list[Reason]) ->
     told = _difference(old.fact("watermarks"), new.fact("watermarks"))
     if told:
         reasons.append(Reason(where, f"rows may be late by another time ({told}), from now on{keep}", origin=new.origin))
-    told = _difference(old.fact("columns"), new.fact("columns")) if last else ""
+    told = _columns(_texts(old.fact("columns")), _texts(new.fact("columns"))) if last else ""
     if told:
         reasons.append(Reason(where, f"has other columns ({told}), from the next results on", origin=new.origin))
 
@@ -238,6 +271,20 @@ def _difference(was: Fact | None, are: Fact | None) -> str:
     if not told:
         return "in another order"
     return ", ".join(told[:4]) + (f", and {len(told) - 4} more" if len(told) > 4 else "")
+
+
+def _columns(was: tuple[str, ...], are: tuple[str, ...]) -> str:
+    """How the columns of a result differ, by their names alone; empty where they do not."""
+    if was == are:
+        return ""
+    old, new = (dict(text.split(" = ", 1) for text in texts) for texts in (was, are))
+    gone = {name: text for name, text in old.items() if name not in new}
+    told = [f"`{name}` is worked out in another way" for name in new if name in old and new[name] != old[name]]
+    for name in (n for n in new if n not in old):
+        before = next((n for n, text in gone.items() if text == new[name]), None)
+        told.append(f"`{name}` is new" if before is None else f"`{name}` was `{before}`")
+        gone.pop(before or "", None)
+    return ", ".join([*told, *(f"no `{name}`" for name in gone)]) or "in another order"
 
 
 def _plain(text: str) -> str:

@@ -16,6 +16,7 @@ from streamq.compiler.ir.physical import (
     PhysicalQuery,
     ScanStream,
     ScanTable,
+    Select,
     Stateful,
     Step,
     Where,
@@ -58,7 +59,7 @@ def is_named(query: PhysicalQuery) -> bool:
     """
     scans = [step for step in walk(query.root) if isinstance(step, ScanStream)]
     once = len({scan.stream for scan in scans}) == len(scans)
-    return once and not any(map(keeps_state, walk(query.root))) and all(scan.connector in NAMED for scan in scans)
+    return once and not states_of(query) and all(scan.connector in NAMED for scan in scans)
 
 
 def source_name(stream: str) -> str:
@@ -66,7 +67,20 @@ def source_name(stream: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):x}_", stream)
 
 
-def keeps_state(step: Step) -> bool:
+def states_of(query: PhysicalQuery) -> tuple[Step, ...]:
+    """The steps that keep state, in the order in which Spark numbers them: from the output on, left before right."""
+    lineage = Lineage()
+
+    def down(step: Step) -> Iterator[Step]:
+        if _keeps_state(step) and not _is_told_apart(step, lineage):
+            yield step
+        for below in inputs_of(step):
+            yield from down(below)
+
+    return tuple(down(query.root))
+
+
+def _keeps_state(step: Step) -> bool:
     """True for a step of which Spark keeps state between micro-batches."""
     match step:
         case Stateful() | WindowJoin():
@@ -79,16 +93,17 @@ def keeps_state(step: Step) -> bool:
             return False
 
 
-def states_of(query: PhysicalQuery) -> tuple[Step, ...]:
-    """The steps that keep state, in the order in which Spark numbers them: from the output on, left before right."""
-
-    def down(step: Step) -> Iterator[Step]:
-        if keeps_state(step):
-            yield step
-        for below in inputs_of(step):
-            yield from down(below)
-
-    return tuple(down(query.root))
+def _is_told_apart(step: Step, lineage: Lineage) -> bool:
+    """True for DISTINCT of the results of groups with all their keys: no two are alike, and Spark leaves it out."""
+    if not isinstance(step, Aggregate) or step.aggregates or step.session is not None:
+        return False
+    below = step.input
+    while isinstance(below, Select | Where):
+        below = below.input
+    if not isinstance(below, Aggregate) or below.session is not None:
+        return False
+    made, kept = lineage.columns(below), lineage.columns(step)
+    return {made[name] for name, _ in below.keys} <= {kept[name] for name, _ in step.keys}
 
 
 def _streams(step: Step) -> bool:
@@ -101,19 +116,22 @@ class _Describing:
     def __init__(self, query: PhysicalQuery) -> None:
         self.query = query
         self.lineage = Lineage()
+        self.states = states_of(query)
 
     def shape(self) -> Shape:
         query = self.query
         # A stream that is read twice is two sources for Spark.
         scans = [step for step in walk(query.root) if isinstance(step, ScanStream)]
-        states = states_of(query)
         columns = tuple(f"{name} = {text}" for name, text in self.lineage.columns(query.root).items())
         result = self._between("result", query.root, query.origin, (("columns", columns),))
         return Shape(
-            query.name, tuple(map(_source, scans)), tuple(map(self._state, states)),
-            (*(self._between(f"before {step.id}", step, step.origin) for step in states), result),
+            query.name, tuple(map(_source, scans)), tuple(map(self._state, self.states)),
+            (*(self._between(f"before {step.id}", step, step.origin) for step in self.states), result),
             _output(query), is_named(query),
         )
+
+    def _is_state(self, step: Step) -> bool:
+        return any(step is state for state in self.states)
 
     def _state(self, step: Step) -> Part:
         match step:
@@ -175,9 +193,9 @@ class _Describing:
                     watermarks.append(f"{self.lineage.columns(step.input)[step.column]}, {step.delay_ms} ms")
                 case ScanTable():
                     tables.append(f"{step.table}: {step.connector}{_shown(step.options)}")
-                case Join() if not keeps_state(step):
+                case Join() if not self._is_state(step):
                     joins.append(f"{step.kind}: {self.lineage.resolve(step.condition, step)}")
-            if not keeps_state(step):
+            if not self._is_state(step):
                 pending += inputs_of(step)
         return Part(part, "between", (
             ("filters", tuple(sorted(filters))), ("watermarks", tuple(sorted(set(watermarks)))),
