@@ -40,7 +40,7 @@ IDENTITY = {
 NAMED = frozenset({"file", "memory", "rate", "nexmark"})
 """Connectors that give Spark names for their sources."""
 
-_POLICIES = re.compile(r"\.(shed|well_formed|error)(_\d+)?$")
+_POLICIES = re.compile(r"\.(shed|layout|well_formed|error)(_\d+)?$")
 """Steps that are there for a policy, or for rows that could not be read."""
 
 _WINDOW = re.compile(r"window\(.*, (\d+), (\d+)\)")

@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from streamq.runtime.spark.session import create_session
-from tests.support.evolution_cases import CASES
 from tests.support.evolution import Outcome, run_cases
+from tests.support.evolution_cases import CASES
 
 
 def table(outcomes: list[Outcome]) -> str:
