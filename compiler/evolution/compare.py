@@ -18,11 +18,14 @@ from streamq.compiler.evolution.verdict import (
     Reason,
     Verdict,
 )
+from streamq.compiler.ir.expr import WEIGHT
 from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 
 OPEN_KEEP = "windows that are open keep what they have"
 FRESH = "`--fresh {query}` moves the old checkpoint aside and starts anew; or take the change back"
+
+SHED_NOTHING = "SHED RANDOM BY 0 PERCENT keeps the state and sheds nothing"
 
 _KINDS = {
     "aggregate": "an aggregate", "distinct": "DISTINCT", "session": "an aggregate over sessions", "join": "a join of streams",
@@ -159,7 +162,8 @@ def _compare_states(stored: Shape, now: Shape, reasons: list[Reason]) -> None:
                 continue
             what = _STATE.get(name, _other)(old, new, name)
             if what:
-                reasons.append(Reason(new.id, what, NEW_CHECKPOINT, _fresh(now.query), new.origin))
+                help_ = _fresh(now.query) + (f"; {SHED_NOTHING}" if name == "aggregates" and "no longer keeps" in what else "")
+                reasons.append(Reason(new.id, what, NEW_CHECKPOINT, help_, new.origin))
 
 
 def _compare_between(old: Part, new: Part, now: Shape, reasons: list[Reason]) -> None:
@@ -222,7 +226,17 @@ def _aggregates(old: Part, new: Part, name: str) -> str:
     was, are = _texts(old.fact(name)), _texts(new.fact(name))
     if sorted(was) == sorted(are):
         return "has the same aggregates in another order, in which Spark keeps them"
-    return f"has other aggregates ({_difference(was, are)}): for windows that are open there is nothing of them"
+    differs = {*was} ^ {*are}
+    if all(_of_policies(text) for text in differs):
+        kept, verb = ("now keeps", "did not before") if len(are) > len(was) else ("no longer keeps", "did before")
+        return f"{kept} what estimates and measures of shed rows are made of, and {verb}"
+    own = [tuple(t for t in texts if not _of_policies(t)) for texts in (was, are)]
+    return f"has other aggregates ({_difference(*own)}): for windows that are open there is nothing of them"
+
+
+def _of_policies(aggregate: str) -> bool:
+    """True for a sum that the compiler adds for RECOVER ESTIMATE, COMPLETENESS() and the like."""
+    return WEIGHT in aggregate or aggregate.startswith("sum(1.0D)")
 
 
 def _join_condition(old: Part, new: Part, name: str) -> str:

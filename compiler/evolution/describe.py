@@ -163,8 +163,8 @@ class _Describing:
         made = self.lineage.columns(step)
         keys = [made[name] for name, _ in step.keys]
         window = next((k for k in keys if _WINDOW.fullmatch(k)), "" if step.session is None else made[step.session[0]])
-        # Spark keeps equal aggregates once.
-        parts = tuple(dict.fromkeys(made[name] for name, _ in step.aggregates))
+        # Spark keeps equal aggregates once, where they are written alike.
+        parts = tuple(made[name] for name in {sql: name for name, sql in reversed(step.aggregates)}.values())[::-1]
         kind = "session" if step.session is not None else "aggregate" if step.aggregates else "distinct"
         return kind, (
             ("keys", tuple(k for k in keys if k != window)), ("window", window), ("aggregates", parts),

@@ -11,7 +11,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -56,14 +56,17 @@ AS_SPARK = EvaluateOptions(watermark=True, closed=False, behind=1)
 
 @dataclass(frozen=True)
 class Case:
-    """A change of a program. ``old`` and ``new`` are queries, or whole programs where they declare something."""
+    """A change of a program. ``old`` and ``new`` are queries, or whole programs where they declare something.
+
+    ``columns``: as many columns of the result are compared, where it has further ones before or after the change.
+    """
 
     change: str
     old: str
     new: str
     seam: str = ""
     given: str = COMPATIBLE
-    settings: dict[str, int] = field(default_factory=dict)
+    columns: int | None = None
 
     @property
     def key(self) -> str:
@@ -190,12 +193,20 @@ def _judged(case: Case, before: _Restart, after: _Restart, base: Path) -> tuple[
     assert not before.error, f"{case.change}: the old program fails: {before.error}"
     if after.error:
         return FAILS, after.error
-    wanted = _answer(case.seam or case.new, base)
+    wanted = _cut(_answer(case.seam or case.new, base), case.columns)
     wide = max((len(row) for row in wanted), default=0)
-    found = Counter({(*row, *(None,) * (wide - len(row))): n for row, n in before.rows.items()}) + after.rows
+    found = Counter({(*row, *(None,) * (wide - len(row))): n for row, n in _cut(before.rows, case.columns).items()})
+    found += _cut(after.rows, case.columns)
     if found == wanted:
         return GOES_ON, ""
     return WRONG, f"{_shown(found - wanted)} where it should be {_shown(wanted - found)}"
+
+
+def _cut(rows: Counter[tuple[Any, ...]], columns: int | None) -> Counter[tuple[Any, ...]]:
+    found: Counter[tuple[Any, ...]] = Counter()
+    for row, times in rows.items():
+        found[row[:columns]] += times
+    return found
 
 
 def _shown(rows: Counter[tuple[Any, ...]]) -> str:

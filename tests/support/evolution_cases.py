@@ -12,6 +12,11 @@ PAIRS = "SELECT ISTREAM(s.k, s.x, r.y) FROM s [RANGE 10 SECONDS] s JOIN r [RANGE
 NAMED = "SELECT s.k, t.name FROM s JOIN t ON s.k = t.k"
 MOVING = "SELECT k, COUNT(*) AS n FROM s [RANGE 10 SECONDS] GROUP BY k"
 SESSIONS = "SELECT k, COUNT(*) AS n FROM s [SESSION 5 SECONDS PARTITION BY k] GROUP BY k"
+PLAIN = "SELECT k, WINDOW_END, COUNT(*) AS n FROM s [TUMBLE 10 SECONDS] GROUP BY k"
+SHEDS = f"{PLAIN} SHED RANDOM BY 0 PERCENT"
+SUMS = PLAIN.replace("COUNT(*) AS n", "SUM(x) AS total, AVG(x) AS mean")
+SUMS_SHED = f"{SUMS} QOS LATENCY 60 SECONDS SHED RANDOM"
+GOAL = f"{PLAIN} QOS LATENCY 60 SECONDS"
 ONCE = "SELECT DISTINCT k FROM s [TUMBLE 10 SECONDS]"
 
 CASES = (
@@ -77,4 +82,18 @@ CASES = (
     Case("an aggregate of a moving window added", MOVING, MOVING.replace("AS n", "AS n, SUM(x) AS total"), given=NEW_CHECKPOINT),
     Case("the gap of sessions", SESSIONS, SESSIONS.replace("5 SECONDS", "2 SECONDS"), given=NEW_CHECKPOINT),
     Case("DISTINCT of another column", ONCE, ONCE.replace("DISTINCT k", "DISTINCT x"), given=NEW_CHECKPOINT),
+    Case("RECOVER ESTIMATE added", SHEDS, f"{SHEDS} RECOVER ESTIMATE", columns=3),
+    Case("RECOVER ESTIMATE removed", f"{SHEDS} RECOVER ESTIMATE", SHEDS, columns=3),
+    Case("RECOVER ESTIMATE of sums and means added", SUMS_SHED, f"{SUMS_SHED} RECOVER ESTIMATE", SUMS_SHED, columns=3),
+    Case("the confidence of estimates", f"{SHEDS} RECOVER ESTIMATE", f"{SHEDS} RECOVER ESTIMATE CONFIDENCE 0.99", columns=3),
+    Case("a share of SHED RANDOM by a goal", SHEDS, f"{GOAL} SHED RANDOM"),
+    Case("a goal of QOS LATENCY", GOAL, GOAL.replace("60", "30")),
+    Case("SHED BY UTILITY for SHED RANDOM", f"{GOAL} SHED RANDOM", f"{GOAL} UTILITY x SHED BY UTILITY"),
+    Case("SHED OLDER THAN for SHED RANDOM", f"{GOAL} SHED RANDOM", f"{GOAL} SHED OLDER THAN 1 HOUR"),
+    Case("SHED RANDOM for SHED WINDOWS", f"{GOAL} SHED WINDOWS", f"{GOAL} SHED RANDOM"),
+    Case("SHED SIFTER for SHED RANDOM", f"{GOAL} SHED RANDOM", f"{GOAL} SHED SIFTER ON (x)"),
+    Case("COMPLETENESS added", GOAL, GOAL.replace("COUNT(*) AS n", "COUNT(*) AS n, COMPLETENESS() AS whole"), given=NEW_CHECKPOINT),
+    Case("a first policy of a query with an aggregate", PLAIN, SHEDS, given=NEW_CHECKPOINT),
+    Case("a first policy of a query without state", ROWS, f"{ROWS} QOS LATENCY 60 SECONDS SHED RANDOM"),
+    Case("SHED NONE for SHED RANDOM", SHEDS, f"{PLAIN} SHED NONE", given=NEW_CHECKPOINT),
 )
