@@ -71,6 +71,10 @@ def _add_compile(compiles: argparse.ArgumentParser) -> None:
     compiles.add_argument("file", metavar="FILE", help=_FILE_HELP)
     compiles.add_argument("--emit", choices=("plan", "pyspark", "edge"), default="plan")
     compiles.add_argument("--stream", metavar="NAME", help="with --emit edge: of which stream")
+    compiles.add_argument(
+        "--check-against", type=Path, metavar="DIR", help="say whether each query can go on with its checkpoint there"
+    )
+    compiles.add_argument("--format", choices=("text", "json"), default="text", help="with --check-against")
     compiles.add_argument("-o", "--output", type=Path, metavar="PATH", help="write there")
 
 
@@ -104,6 +108,10 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--checkpoint", type=writable_folder, metavar="DIR", help="keep the place there; a restart goes on"
     )
+    run.add_argument(
+        "--fresh", action="append", default=[], metavar="QUERY",
+        help="with --checkpoint: move the old checkpoint of this one aside, and start it anew; repeatable",
+    )
     run.add_argument("--rows", type=positive, metavar="N", help="rows shown of each batch")
     run.add_argument(
         "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
@@ -135,6 +143,14 @@ def _add_jars(command: argparse.ArgumentParser) -> None:
         "--jars", action="append", default=[], type=Path, metavar="PATH",
         help="a jar, or a folder of jars, that connectors need, as STREAMQ_JARS names them; repeatable",
     )
+
+
+def _add_state(state: argparse.ArgumentParser) -> None:
+    state.add_argument("directory", type=Path, metavar="DIR", help="what a run had as --checkpoint")
+    state.add_argument("--query", metavar="NAME", help="only this query")
+    state.add_argument("--rows", metavar="OPERATOR", help="show keys and values of an operator, hot_items.aggregate for instance; starts Spark")
+    state.add_argument("--limit", type=positive, default=20, metavar="N", help="with --rows: so many; 20")
+    state.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_edge(edge: argparse.ArgumentParser) -> None:
@@ -193,6 +209,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "compile": ("write a program's plan, or a PySpark program that runs on its own", _add_compile),
     "explain": ("show what the compiler makes of a program", _add_explain),
     "run": ("run the queries of a program on Spark", _add_run),
+    "state": ("show what the queries of a checkpoint hold, by operators of the program", _add_state),
     "edge": ("read a stream at its source and send it to the run, without Spark", _add_edge),
     "backfill": ("run a query over the rows that it shed, where RECOVER DROPPED kept them", _add_backfill),
     "test": ("run the tests of programs, without Spark or on it too", _add_test),

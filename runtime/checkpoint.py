@@ -1,44 +1,52 @@
-"""Whether a checkpoint belongs to a query: a fingerprint of the plan is kept beside it.
+"""Where the checkpoint of a query lies, and what is kept beside it of the program that wrote it.
 
-Spark accepts a changed window on old state without a word, so the comparison is ours. What may
-change between two runs is left out: the numbers that steer shedders (shares, rates, latency and error
-goals) and the options that only tune how fast a source is read. The length of OLDER THAN and a confidence
-are in the plan itself, and changing them makes it another one.
+Spark accepts a changed window on old state without a word, so what a checkpoint was written by is kept with it, as
+``streamq.json``: the shape of the query (``compiler/evolution``), its text, and the versions of StreamQ and Spark. Secrets are
+in none of them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-from streamq.compiler.ir.physical import PhysicalQuery, ScanStream, Step, walk
-from streamq.dsl.diagnostics import Diagnostic
+from streamq.compiler.evolution import Shape, is_named, shape_from, shape_of
+from streamq.compiler.ir.physical import PhysicalQuery
 
 FILE_NAME = "streamq.json"
-VERSION = 1
-_TUNING = frozenset({"max_files_per_trigger", "max_bytes_per_trigger", "max_events_per_trigger"})
+VERSION = 2
 
 
-def fingerprint(query: PhysicalQuery) -> dict[str, str]:
-    """A hash for each operator of the query, and for its output, in plan order."""
-    parts: dict[str, list[str]] = {}
-    for step in walk(query.root):
-        parts.setdefault(step.id, []).append(_text_of(step))
-    parts[f"{query.name} (output)"] = [
-        repr((query.mode, query.keys, query.columns, query.sink.connector, query.sink.options))
-    ]
-    return {key: _hash("\n".join(texts)) for key, texts in parts.items()}
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What stands beside a checkpoint. ``started``: when the query began with it, in seconds since the epoch."""
+
+    shape: Shape | None
+    started: float
+    text: str = ""
+    partitions: int = 0
+    streamq: str = ""
+    spark: str = ""
 
 
 def folder_of(root: Path, query: str) -> Path:
     """The checkpoint folder of a query, whatever its name holds."""
     return root / quote(query, safe="").replace(".", "%2E")
+
+
+def queries_in(root: Path) -> tuple[str, ...]:
+    """The queries that have a checkpoint below a folder; those moved aside have a point in their names."""
+    try:
+        folders = sorted(p.name for p in root.iterdir() if (p / FILE_NAME).is_file() and "." not in p.name)
+    except OSError:
+        return ()
+    return tuple(map(unquote, folders))
 
 
 def is_new(directory: Path) -> bool:
@@ -47,89 +55,49 @@ def is_new(directory: Path) -> bool:
     return not (offsets.is_dir() and any(offsets.iterdir()))
 
 
-def check(query: PhysicalQuery, directory: Path) -> Diagnostic | None:
-    """SQ0805 where the checkpoint was written by another plan, else None."""
-    if is_new(directory):
-        return None
-    known = _read(directory).get("operators")
-    if not isinstance(known, Mapping):
-        return _mismatch(query, directory, ("it was not written by this version of StreamQ",))
-    current = fingerprint(query)
-    changed = [key for key in current if current[key] != known.get(key)]
-    gone = [key for key in known if key not in current]
-    if not changed and not gone:
-        return None
-    return _mismatch(
-        query,
-        directory,
-        tuple(
-            f"{what}: {', '.join(keys)}"
-            for what, keys in (("changed or new", changed), ("no longer there", gone))
-            if keys
-        ),
-    )
-
-
-def record(query: PhysicalQuery, directory: Path) -> float:
-    """Writes the fingerprint beside the checkpoint, at once or not at all.
-
-    Returns when the query was first started with this checkpoint, in seconds since the epoch.
-    """
-    directory.mkdir(parents=True, exist_ok=True)
-    known = _read(directory)
-    first = known.get("started")
-    started = float(first) if isinstance(first, int | float) else time.time()
-    content = {
-        "version": VERSION, "query": query.name, "started": started,
-        "operators": fingerprint(query),
-    }
-    draft = directory / f".{FILE_NAME}.{os.getpid()}"
-    draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    draft.replace(directory / FILE_NAME)
-    return started
-
-
-def _read(directory: Path) -> Mapping[str, object]:
-    """What an earlier start wrote; empty where there is nothing that this version can read."""
+def stored(directory: Path) -> Stored | None:
+    """What an earlier start wrote; None where there is nothing, or nothing that this version can read."""
     try:
         found = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) and found.get("version") == VERSION else {}
-
-
-def _mismatch(query: PhysicalQuery, directory: Path, notes: tuple[str, ...]) -> Diagnostic:
-    return Diagnostic(
-        "SQ0805",
-        f"checkpoint `{directory}` does not belong to query `{query.name}` as it is now",
-        query.origin,
-        help="take the change back, or start with another `--checkpoint` folder",
-        notes=notes,
+        return None
+    if not isinstance(found, Mapping):
+        return None
+    started = found.get("started")
+    current = found.get("version") == VERSION
+    partitions = found.get("shuffle_partitions")
+    return Stored(
+        shape_from(found.get("shape")) if current else None, float(started) if isinstance(started, int | float) else 0.0,
+        str(found.get("text", "")), partitions if isinstance(partitions, int) else 0,
+        str(found.get("streamq", "")), str(found.get("spark", "")),
     )
 
 
-def _text_of(step: Step) -> str:
-    """A step without its inputs and without what may change between runs."""
-    shown = [
-        (f.name, _comparable(step, f.name))
-        for f in fields(step)
-        if f.compare and not _holds_steps(getattr(step, f.name))
-    ]
-    return f"{type(step).__name__}{shown!r}"
+def has_names(query: PhysicalQuery, directory: Path) -> bool:
+    """True where Spark knows the sources of the query by name: as its checkpoint began, or is about to begin."""
+    if is_new(directory):
+        return is_named(query)
+    known = stored(directory)
+    return known is not None and known.shape is not None and known.shape.names
 
 
-def _comparable(step: Step, name: str) -> object:
-    value = getattr(step, name)
-    if isinstance(step, ScanStream) and name == "options":
-        return tuple(option for option in step.options if option[0] not in _TUNING)
-    return value
+def record(query: PhysicalQuery, directory: Path, text: str = "", partitions: int = 0) -> float:
+    """Writes what the query is beside its checkpoint, at once or not at all.
 
-
-def _holds_steps(value: object) -> bool:
-    return isinstance(value, Step) or (
-        isinstance(value, tuple) and any(isinstance(item, Step) for item in value)
-    )
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+    ``text``: the query as its program has it. ``partitions``: parts that its state is cut into, 0 where that is not known.
+    Returns when the query was first started with this checkpoint, in seconds since the epoch.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    known = stored(directory)
+    started = known.started if known is not None and known.started else time.time()
+    if known is not None and known.partitions and not is_new(directory):
+        partitions = known.partitions
+    shape = replace(shape_of(query), names=has_names(query, directory))
+    content = {
+        "version": VERSION, "query": query.name, "started": started, "streamq": version("streamq"), "spark": version("pyspark"),
+        "shuffle_partitions": partitions, "text": text, "shape": shape.to_dict(),
+    }
+    draft = directory / f".{FILE_NAME}.{os.getpid()}"
+    draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    draft.replace(directory / FILE_NAME)
+    return started

@@ -76,6 +76,13 @@ def run(args: Arguments) -> int:
     return run(args)
 
 
+def state(args: Arguments) -> int:
+    """Shows what the queries of a checkpoint hold."""
+    from streamq.runtime.state_command import show_state
+
+    return show_state(args)
+
+
 def edge(args: Arguments) -> int:
     """Reads a stream at its source and sends it to the run."""
     from streamq.runtime.edge_command import edge
@@ -102,6 +109,7 @@ COMMANDS: dict[str, Command] = {
     "compile": commands.compile_file,
     "explain": commands.explain,
     "run": run,
+    "state": state,
     "edge": edge,
     "backfill": backfill,
     "test": run_tests,

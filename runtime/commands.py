@@ -55,13 +55,17 @@ def check(args: Arguments) -> int:
 
 
 def compile_file(args: Arguments) -> int:
-    """The physical plan as JSON, a PySpark program, or the plan of an edge."""
+    """The physical plan as JSON, a PySpark program, or the plan of an edge; or how it fits a checkpoint."""
     from streamq.compiler.explain import render
     from streamq.compiler.explain.pyspark_source import refusals, to_pyspark
 
     program = load(args.file)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
+    if args.check_against is not None:
+        from streamq.runtime.evolution_command import check_against
+
+        return check_against(program, args.check_against, as_json=args.format == "json")
     if args.emit == "pyspark":
         plan = program.result.require()
         if refused := refusals(plan):

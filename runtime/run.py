@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Protocol
@@ -23,7 +24,8 @@ class RunOptions:
     between micro-batches; None takes the program's setting. ``rows_per_batch``: rows that a console
     shows of one batch; None leaves it to the sink. ``log_file``: where Spark's own log goes; None
     drops it. ``memory_dir``: holds the input of ``memory`` sources, a folder per source; empty is
-    the program's folder. ``stop_within_s``: how long a signal lets running micro-batches go on.
+    the program's folder. ``fresh``: queries whose old checkpoint is moved aside. ``texts``: of queries, by name, to be kept with
+    their checkpoints. ``stop_within_s``: how long a signal lets running micro-batches go on.
     """
 
     duration_s: float | None = None
@@ -38,6 +40,8 @@ class RunOptions:
     memory_dir: str = ""
     jars: tuple[Path, ...] = ()
     stop_within_s: float = STOP_WITHIN_S
+    fresh: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 class Event(Enum):

@@ -43,10 +43,13 @@ def run(args: Arguments) -> int:
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
     plan = _with_settings(program.result.require(), args.settings)
+    if args.fresh and args.checkpoint is None:
+        raise UsageError("--fresh needs --checkpoint: without one, all queries start anew")
     asked = RunOptions(
         duration_s=args.duration, once=args.once, limit=args.limit,
         queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows,
         log_file=args.log_file, stop_within_s=args.stop_within, jars=tuple(args.jars),
+        fresh=_chosen(plan, args.fresh), texts=texts_of(plan, program.sources),
     )
     recorder, goals = Recorder(), _goals(plan)
     with _endpoint(args.metrics, goals) as endpoint, _events(args.events) as events:
@@ -105,6 +108,21 @@ def backfill(args: Arguments) -> int:
         for batch in batches:
             shutil.rmtree(batch)
     return OK
+
+
+def texts_of(plan: PhysicalPlan, sources: SourceMap) -> dict[str, str]:
+    """The statements of the queries as the program has them, by name."""
+    from streamq.dsl.diagnostics import DiagnosticSink
+    from streamq.dsl.parser import parse_program
+
+    found = {}
+    for file in sources.files.values():
+        for statement in parse_program(file, DiagnosticSink()).statements:
+            span = statement.span
+            for query in plan.queries:
+                if query.origin.file == file.name and span.start <= query.origin.start < span.end:
+                    found[query.name] = file.text[span.start : span.end]
+    return found
 
 
 def _goals(plan: PhysicalPlan) -> dict[str, int]:

@@ -219,7 +219,10 @@ def _named(name: str, e: Expr) -> str:
 
 
 def _show_aggregate(node: lg.Aggregate) -> str:
-    computed = ", ".join(_named(n, e) for n, e in node.aggregates)
+    sums = [name for name in node.spare if name.startswith("__")]
+    computed = ", ".join(_named(n, e) for n, e in node.aggregates if n not in sums)
+    if sums:
+        computed += f" and {len(sums)} sums for RECOVER ESTIMATE"
     by = ", ".join(_named(n, e) for n, e in node.keys)
     text = "AGGREGATE"
     if computed:

@@ -306,10 +306,14 @@ class Window(_OneInput):
 
 @dataclass(frozen=True)
 class Aggregate(_OneInput):
-    """One row per group (and window); without keys one row per window, or one in all."""
+    """One row per group (and window); without keys one row per window, or one in all.
+
+    ``spare``: aggregates that are kept whether they are read or not, so that policies may change while the state lives on.
+    """
 
     keys: tuple[tuple[str, Expr], ...]
     aggregates: tuple[tuple[str, AggCall], ...]
+    spare: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> tuple[Field, ...]:

@@ -7,13 +7,26 @@
 
 The shedder gives each row its weight ``w``, the number of rows that it stands for. All else is arithmetic over sums
 (``stdlib/estimate/totals.py`` has the formulas and their sources), so no later stage knows of estimates.
+
+A query that sheds has one layout of its state, with RECOVER ESTIMATE and without: the plain calls and the sums are both there,
+and the projection above them chooses (ADR 0021). So RECOVER may come and go while the state lives on.
 """
 
 from __future__ import annotations
 
+from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.build import aggregate, call, cast, number, op, total
-from streamq.compiler.ir.expr import WEIGHT, AggCall, Column, Expr, IsNull, Op, conjunction
+from streamq.compiler.ir.expr import (
+    WEIGHT,
+    AggCall,
+    Column,
+    Expr,
+    IsNull,
+    Op,
+    columns_of,
+    conjunction,
+)
 from streamq.compiler.ir.rewrite import with_inputs
 from streamq.compiler.ir.sketches import BEHIND, FREQUENCY_SKETCH, PAIR_COUNTS
 from streamq.compiler.notices import PlanNotice
@@ -33,7 +46,7 @@ NOT_CHANGED = frozenset({"FIRST", "LAST", "FIRST_VALUE", "LAST_VALUE", "ANY_VALU
 
 
 def estimate(plan: lg.LogicalPlan, context: PassContext) -> lg.LogicalPlan | None:
-    """Returns None where no query asks for estimates of what it sheds."""
+    """Returns None where no query sheds, or none counts what is left."""
     queries = tuple(_estimate(q, context) for q in plan.queries)
     changed = any(a is not b for a, b in zip(queries, plan.queries, strict=True))
     return replace(plan, queries=queries) if changed else None
@@ -44,9 +57,16 @@ def _estimate(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
         (p for p in query.policies
          if isinstance(p, ast.Recover) and isinstance(p.method, ast.RecoverEstimate)), None,
     )
+    # What moves puts out each change of a group: one that nobody sees would be put out too.
+    one_layout = not runs_on_changes(query.root)
+    work = _Work(query.name, confidence_of(query.policies), query.origin, context, one_layout=one_layout)
     if asked is None or not isinstance(asked.method, ast.RecoverEstimate):
-        return query
-    work = _Work(query.name, confidence_of(query.policies), asked.span, context)
+        work.asked = False
+        found = work.rewrite(query.root) if one_layout else _Found(query.root)
+        if not work.laid_out:
+            return query
+        return replace(query, root=found.node if not found.weighted else without_weight(found.node))
+    work.span = asked.span
     found = work.rewrite(query.root)
     if not found.bounds and not work.sketched:
         work.notice("nothing is estimated", "only COUNT, SUM, AVG and sketches of shed rows are")
@@ -72,18 +92,23 @@ class _Found:
 
 @dataclass
 class _Work:
-    """Rewrites the plan of one query."""
+    """Rewrites the plan of one query. ``asked``: its results are estimates. ``one_layout``: its state has room for them in any case."""
 
     query: str
     confidence: float
     span: Span
     context: PassContext
+    asked: bool = True
+    one_layout: bool = False
+    laid_out: bool = False
     memo: dict[int, _Found] = field(default_factory=dict)
     paired: bool = False
     sketched: bool = False
     by_values: bool = False
 
     def notice(self, message: str, hint: str) -> None:
+        if not self.asked:
+            return
         self.context.notices.append(
             PlanNotice("estimate", self.query, message, hint=hint, span=self.span)
         )
@@ -138,30 +163,42 @@ class _Work:
             (name, Column(name=name, type=key.type, nullable=key.nullable))
             for name, key in node.keys
         ]
+        # Sketches count rows by their weights, or do not: these states have no form in common.
+        one_layout = self.one_layout and not any(c.function in SKETCHES or c.function in EXTREMES for _, c in node.aggregates)
+        if not (self.asked or one_layout):
+            return _Found(node)
         plain: list[tuple[str, AggCall]] = []
         estimated: list[str] = []
+        read: set[str] = set()
         for name, made in node.aggregates:
+            as_it_is = Column(name=name, type=made.type, nullable=made.nullable)
             if made.function in ESTIMATED and not made.distinct:
                 value, low, high = _estimates(made, sums, name, self.confidence)
-                items += [(name, value), (f"{name}_lo", low), (f"{name}_hi", high)]
+                ends = [(name, value), (f"{name}_lo", low), (f"{name}_hi", high)]
+                items += ends if self.asked else [(name, as_it_is)]
                 estimated.append(name)
+                if one_layout:
+                    plain.append((name, made))
+                    read.update(*(columns_of(end) for _, end in ends))
                 continue
-            plain.append((name, _with_weight(made, weight)))
+            plain.append((name, _with_weight(made, weight) if self.asked else made))
             if made.function in SKETCHES and self.by_values and not self.sketched:
                 self.notice(
                     "rows that are equal in all columns stay or go together: where there are many, estimates from sketches are too high",
                     "the source does not tell such rows apart, and their hash decides",
                 )
             self.sketched = self.sketched or made.function in SKETCHES
-            items.append((name, Column(name=name, type=made.type, nullable=made.nullable)))
+            items.append((name, as_it_is))
             if made.function not in NOT_CHANGED | SKETCHES:
                 self.notice(
                     f"{made.function} is that of the rows that are kept",
                     "it does not follow from a sample what it is over all rows",
                 )
-        below = replace(node, aggregates=(*plain, *sums.found.items()))
+        spare = (*estimated, *(name for name in sums.found if name in read)) if one_layout else ()
+        self.laid_out = self.laid_out or bool(spare)
+        below = replace(node, aggregates=(*plain, *sums.found.items()), spare=spare)
         above = lg.Project(below, tuple(items), owner=node.owner, origin=node.origin)
-        return _Found(above, bounds=frozenset(estimated))
+        return _Found(above, bounds=frozenset(estimated) if self.asked else frozenset())
 
 
 def _with_weight(made: AggCall, weight: Expr) -> AggCall:

@@ -51,7 +51,7 @@ def _prune(node: lg.Logical, need: frozenset[str]) -> lg.Logical:
         case lg.Window():
             return replace(node, input=_prune(node.input, need | _window_needs(node)))
         case lg.Aggregate():
-            aggregates = tuple(a for a in node.aggregates if a[0] in need)
+            aggregates = tuple(a for a in node.aggregates if a[0] in need or a[0] in node.spare)
             if not aggregates and not node.keys:
                 aggregates = node.aggregates[:1]
             slim = replace(node, aggregates=aggregates)

@@ -51,7 +51,7 @@ def own_parts(node: lg.Logical) -> tuple[object, ...]:
         case lg.Window():
             return (node.spec,)
         case lg.Aggregate():
-            return (node.keys, node.aggregates)
+            return (node.keys, node.aggregates, node.spare)
         case lg.Sort():
             return (node.order, node.limit)
         case lg.Join():

@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streamq.compiler.evolution import source_name
+from streamq.runtime.checkpoint import stored
 from streamq.runtime.paths import from_log
 
 COMPACT = ".compact"
+NAMED = "v2"
+"""The version of Spark's log in which sources have names."""
 
 FIRST_RECORD = -2
 """The place of the first record that a partition has, to Kafka's connector."""
@@ -70,7 +74,7 @@ def span_of(checkpoint: Path, place: int, batch: int) -> Span | None:
             return Files(())
         case {"logOffset": last}:
             after = first["logOffset"] if isinstance(first, dict) else -1
-            files, whole = _files(checkpoint / "sources" / str(place), int(after), int(last))
+            files, whole = _files(_log_of(checkpoint, place), int(after), int(last))
             return Files(files) if whole else None
         case {"n": stop}:
             return Numbers(int(first["n"]) if isinstance(first, dict) else 0, int(stop))
@@ -96,18 +100,38 @@ def units_of(checkpoint: Path, batch: int) -> tuple[float, ...]:
 
 
 def _entries(checkpoint: Path, batch: int) -> list[object]:
-    """The offset of each source: after a line with the version, and one about the micro-batch."""
+    """The offset of each source: after a line with the version, and one about the micro-batch.
+
+    In the second version of this log each has the name of its source before it, and a source that is new has none.
+    """
     try:
-        lines = (checkpoint / "offsets" / str(batch)).read_text("utf-8").splitlines()[2:]
-        return [None if line == "-" else json.loads(line) for line in lines]
+        kind, _, *lines = (checkpoint / "offsets" / str(batch)).read_text("utf-8").splitlines()
+        if kind != NAMED:
+            return [None if line == "-" else json.loads(line) for line in lines]
+        offsets = dict(line.split(":", 1) for line in lines)
+        return [json.loads(offsets[name]) if name in offsets else None for name in _names(checkpoint)]
     except (OSError, ValueError):
         return []
+
+
+def _names(checkpoint: Path) -> tuple[str, ...]:
+    """The names that Spark has for the sources, in the order of the plan."""
+    known = stored(checkpoint)
+    return () if known is None or known.shape is None else tuple(source_name(s.id) for s in known.shape.sources)
+
+
+def _log_of(checkpoint: Path, place: int) -> Path:
+    """Where a source of files writes down what it took."""
+    sources = checkpoint / "sources"
+    known = stored(checkpoint)
+    named = known is not None and known.shape is not None and known.shape.names
+    return sources / (_names(checkpoint)[place] if named else str(place))
 
 
 def _between(checkpoint: Path, place: int, before: object, now: object) -> float:
     if isinstance(now, dict) and set(now) == {"logOffset"}:
         first = before["logOffset"] if isinstance(before, dict) else -1
-        return _bytes(checkpoint / "sources" / str(place), int(first), int(now["logOffset"]))
+        return _bytes(_log_of(checkpoint, place), int(first), int(now["logOffset"]))
     if before is None and isinstance(now, dict) and _by_partition(now):
         before = _began(checkpoint, place)
     return max(0.0, _total(now) - _total(before))

@@ -42,6 +42,7 @@ from streamq.stdlib.row_units import rows_per_unit
 
 _ANY_ROW = "__any_row"
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+SOURCE_NAMES = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 """The state store that operators in Python need; Spark's own are faster with the default one."""
 
@@ -52,7 +53,8 @@ class EmitContext:
 
     ``control_dir``: holds a file per control relation; None fixes the knobs at their first values. ``trigger_ms``: the
     least time between two micro-batches. ``span``: what of a stream is read again, in place of all that comes. ``gate``: a
-    condition under which rows of streams pass (``gate.py``).
+    condition under which rows of streams pass (``gate.py``). ``named``: Spark knows sources by their names; build and start
+    the query under ``source_names`` then.
     """
 
     spark: SparkSession
@@ -62,10 +64,11 @@ class EmitContext:
     trigger_ms: int = 0
     span: Span | None = None
     gate: str = ""
+    named: bool = False
 
     @property
     def sources(self) -> SourceContext:
-        return SourceContext(self.spark, self.base_dir, self.memory_dir)
+        return SourceContext(self.spark, self.base_dir, self.memory_dir, self.named)
 
 
 def build_frame(query: PhysicalQuery, context: EmitContext) -> DataFrame:
@@ -140,6 +143,17 @@ def _emit(step: Step, context: EmitContext) -> DataFrame:
             return reduce(DataFrame.union, [_emit(below, context) for below in inputs])
         case _:
             raise TypeError(f"not a physical step: {type(step).__name__}")
+
+
+@contextmanager
+def source_names(spark: SparkSession, named: bool) -> Iterator[None]:
+    """While a query is built and started, Spark asks for names of its sources, or takes none."""
+    before = spark.conf.get(SOURCE_NAMES, "false")
+    spark.conf.set(SOURCE_NAMES, named)
+    try:
+        yield
+    finally:
+        spark.conf.set(SOURCE_NAMES, str(before))
 
 
 @contextmanager

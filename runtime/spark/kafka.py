@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro, to_avro
+from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamq.compiler.ir.physical import OptionValue, Parse, PhysicalQuery, ScanStream
 from streamq.compiler.lowering.values import (
@@ -78,10 +79,10 @@ def _in_quotes(text: str) -> str:
     return f'"{escaped}"'
 
 
-def read_records(spark: SparkSession, scan: ScanStream, base_dir: str) -> DataFrame:
+def read_records(stream: DataStreamReader, scan: ScanStream, base_dir: str) -> DataFrame:
     """The records of a stream, as they come."""
     options = dict(scan.options)
-    reader = spark.readStream.format("kafka").options(**_where(scan, base_dir))
+    reader = stream.format("kafka").options(**_where(scan, base_dir))
     starting = str(options["starting"])
     if starting in ("earliest", "latest"):
         reader = reader.option("startingOffsets", starting)

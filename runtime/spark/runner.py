@@ -18,6 +18,7 @@ from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.runtime import checkpoint
 from streamq.runtime.control.decisions import KEPT_FILES
 from streamq.runtime.edge.at_run.receiving import land_all, receive, received
+from streamq.runtime.evolution import move_aside, refusal, verdicts
 from streamq.runtime.kafka_servers import unreachable
 from streamq.runtime.metrics import RunReport
 from streamq.runtime.preflight import output_taken
@@ -57,12 +58,15 @@ def run_plan(
     queries = tuple(q for q in plan.queries if not options.queries or q.name in options.queries)
     with ExitStack() as stack:
         root = _checkpoint_root(options, stack)
-        problems = _before_start(queries, root, plan.base_dir) or unreachable(queries)
+        stop = threading.Event()
+        run = Watch(options, listener or SilentListener(), stop)
+        try:
+            problems = _before_start(queries, root, plan, run) or unreachable(queries)
+        except Abort as abort:
+            problems = (abort.diagnostic,)
         if problems:
             return RunReport("failed", 0.0, diagnostics=problems)
-        stop = threading.Event()
         stack.enter_context(_signals(stop))
-        run = Watch(options, listener or SilentListener(), stop)
         began, ended_by = time.monotonic(), "failed"
         try:
             run.reception = receive(plan, queries, run.told.put, stack, start=not options.once)
@@ -148,17 +152,23 @@ def _checkpoint_root(options: RunOptions, stack: ExitStack) -> Path:
 
 
 def _before_start(
-    queries: tuple[PhysicalQuery, ...], root: Path, base_dir: str
+    queries: tuple[PhysicalQuery, ...], root: Path, plan: PhysicalPlan, run: Watch
 ) -> tuple[Diagnostic, ...]:
     """What forbids the start: a checkpoint of another plan, an output folder of another run."""
     found: list[Diagnostic] = []
     for query in queries:
-        directory = checkpoint.folder_of(root, query.name)
-        if (foreign := checkpoint.check(query, directory)) is not None:
+        if query.name in run.options.fresh and (told := move_aside(query, root)):
+            run.listener.notice(query.name, told)
+    names = tuple(q.name for q in plan.queries)
+    asked = int(dict(plan.settings).get("shuffle_partitions", 0))
+    for query, verdict in zip(queries, verdicts(queries, root, all_of=names, partitions=asked), strict=True):
+        if query.name not in run.options.fresh and (foreign := refusal(verdict, query, root)) is not None:
             found.append(foreign)
-        elif checkpoint.is_new(directory):
-            found += output_taken(query, base_dir)
-    return tuple(found) or not_ready(queries, root, base_dir)
+        elif checkpoint.is_new(checkpoint.folder_of(root, query.name)):
+            found += output_taken(query, plan.base_dir)
+        for reason in verdict.reasons if verdict.ok else ():
+            run.listener.notice(query.name, f"{reason.where}: {reason.what}")
+    return tuple(found) or not_ready(queries, root, plan.base_dir)
 
 
 @contextmanager

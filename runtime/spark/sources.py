@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from streamq.compiler.evolution import source_name
 from streamq.compiler.ir.physical import Named, OptionValue, ScanStream, ScanTable
 from streamq.dsl.diagnostics import InternalError
 from streamq.runtime.control.offsets import Files, Numbers, Records, Span
@@ -37,11 +38,17 @@ _NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """``base_dir``: where relative paths start. ``memory_dir``: has a folder per memory source."""
+    """``base_dir``: where relative paths start. ``memory_dir``: has a folder per memory source. ``named``: streams have names."""
 
     spark: SparkSession
     base_dir: str = ""
     memory_dir: str = ""
+    named: bool = False
+
+    def stream(self, scan: ScanStream) -> DataStreamReader:
+        """The reader of a stream, by whose name Spark knows it where sources may come and go."""
+        reader = self.spark.readStream
+        return reader.name(source_name(scan.stream)) if self.named else reader
 
 
 def read_stream(scan: ScanStream, context: SourceContext) -> DataFrame:
@@ -51,18 +58,18 @@ def read_stream(scan: ScanStream, context: SourceContext) -> DataFrame:
     """
     match scan.connector:
         case "file":
-            return _read_files(context.spark.readStream, scan, context)
+            return _read_files(context.stream(scan), scan, context)
         case "memory":
-            return _read_script(context.spark.readStream, scan.stream, scan, context)
+            return _read_script(context.stream(scan), scan.stream, scan, context)
         case "rate":
-            reader = context.spark.readStream.format("rate").options(**_spark_options(scan.options))
+            reader = context.stream(scan).format("rate").options(**_spark_options(scan.options))
             return _only_declared(reader.load(), scan)
         case "nexmark":
-            return _read_nexmark(context.spark, context.spark.readStream, scan)
+            return _read_nexmark(context.spark, context.stream(scan), scan)
         case "kafka":
             from streamq.runtime.spark.kafka import read_records
 
-            return read_records(context.spark, scan, context.base_dir)
+            return read_records(context.stream(scan), scan, context.base_dir)
         case _:
             raise InternalError(f"{scan.id}: no Spark source for connector {scan.connector!r}")
 

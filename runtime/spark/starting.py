@@ -20,7 +20,7 @@ from streamq.runtime.control.steering import Steering
 from streamq.runtime.disk import of_error
 from streamq.runtime.paths import is_remote, resolve
 from streamq.runtime.run import RunOptions
-from streamq.runtime.spark.emit import EmitContext, build_frame
+from streamq.runtime.spark.emit import EmitContext, build_frame, source_names
 from streamq.runtime.spark.errors import text_of, to_diagnostic
 from streamq.runtime.spark.gate import create_gate
 from streamq.runtime.spark.own_session import is_alive
@@ -73,7 +73,8 @@ class Starter:
         spool = self.spools.get(query.name)
         fresh = spool is None and bool(query.dropped)
         try:
-            self.since[query.name] = checkpoint.record(query, folder)
+            partitions = int(self.spark.conf.get("spark.sql.shuffle.partitions") or 0)
+            self.since[query.name] = checkpoint.record(query, folder, self.options.texts.get(query.name, ""), partitions)
             if fresh:
                 spool = Spool(query, self.context, folder)
                 spool.prepare()
@@ -85,8 +86,10 @@ class Starter:
         self.spark.sparkContext.setLocalProperty("spark.scheduler.pool", query.name)
         try:
             gate = create_gate(self.spark, query.name, folder) if to_come(folder) else ""
-            frame = build_frame(query, replace(self.context, control_dir=folder, trigger_ms=interval, gate=gate))
-            handle = start_query(query, frame, self._sink(query, folder, interval))
+            named = checkpoint.has_names(query, folder)
+            with source_names(self.spark, named):
+                frame = build_frame(query, replace(self.context, control_dir=folder, trigger_ms=interval, gate=gate, named=named))
+                handle = start_query(query, frame, self._sink(query, folder, interval))
         except (PySparkException, Py4JError, Abort) as error:
             if not isinstance(error, Abort) and not is_alive(self.spark):
                 raise

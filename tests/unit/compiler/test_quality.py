@@ -114,7 +114,7 @@ def test_a_query_that_does_not_ask_carries_nothing() -> None:
     result = compiled(f"SELECT k, COUNT(*) AS n FROM s {MINUTE} GROUP BY k")
     assert result.optimized is not None
     root = result.optimized.queries[0].root
-    assert not {KEPT, ARRIVED, WEIGHT} & {f.name for node in walk(root) for f in node.schema}
+    assert not {KEPT, ARRIVED} & {f.name for node in walk(root) for f in node.schema}
     assert any(isinstance(node, lg.Shed) for node in walk(root))
 
 
