@@ -55,9 +55,10 @@ def check(args: Arguments) -> int:
 
 
 def compile_file(args: Arguments) -> int:
-    """The physical plan as JSON, a PySpark program, or the plan of an edge."""
+    """The physical plan as JSON, a script for Spark, or the plan of an edge."""
     from streamq.compiler.explain import render
     from streamq.compiler.explain.pyspark_source import refusals, to_pyspark
+    from streamq.compiler.explain.submit_source import to_submit
 
     program = load(args.file)
     if program.result is None or not program.ok:
@@ -68,6 +69,8 @@ def compile_file(args: Arguments) -> int:
             show(refused, program.sources)
             return PROGRAM_ERROR
         text = to_pyspark(plan, name=Path(program.name).stem)
+    elif args.emit == "submit":
+        text = to_submit(program.sources, program.name)
     elif args.emit == "edge":
         text = _edge_plan(program.result.require(), args.stream)
     else:

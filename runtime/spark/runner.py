@@ -29,6 +29,7 @@ from streamq.runtime.edge.at_run.reception import Reception
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import RunListener, RunOptions, SilentListener
+from streamq.runtime.spark.cluster import master_of, no_shared_folder
 from streamq.runtime.spark.emit import EmitContext, build_frame
 from streamq.runtime.spark.errors import silence_python_loggers, to_diagnostic
 from streamq.runtime.spark.functions import register_functions
@@ -202,6 +203,8 @@ def run_plan(
     from the main thread.
     """
     queries = tuple(q for q in plan.queries if not options.queries or q.name in options.queries)
+    if options.checkpoint is None and (nowhere := no_shared_folder(master_of(dict(plan.settings), session))) is not None:
+        return RunReport("failed", 0.0, diagnostics=(nowhere,))
     with ExitStack() as stack:
         root = _checkpoint_root(options, stack)
         problems = _before_start(queries, root, plan.base_dir)
