@@ -69,7 +69,7 @@ def _add_check(check: argparse.ArgumentParser) -> None:
 
 def _add_compile(compiles: argparse.ArgumentParser) -> None:
     compiles.add_argument("file", metavar="FILE", help=_FILE_HELP)
-    compiles.add_argument("--emit", choices=("plan", "pyspark", "submit", "edge"), default="plan")
+    compiles.add_argument("--emit", choices=("plan", "pyspark", "submit", "pipelines", "edge"), default="plan")
     compiles.add_argument("--stream", metavar="NAME", help="with --emit edge: of which stream")
     compiles.add_argument("-o", "--output", type=Path, metavar="PATH", help="write there")
 

@@ -63,6 +63,8 @@ def compile_file(args: Arguments) -> int:
     program = load(args.file)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
+    if args.emit == "pipelines":
+        return _write_pipelines(program, args.output)
     if args.emit == "pyspark":
         plan = program.result.require()
         if refused := refusals(plan):
@@ -79,6 +81,25 @@ def compile_file(args: Arguments) -> int:
         print_text(text)
         return OK
     write(args.output, text if text.endswith("\n") else f"{text}\n")
+    return OK
+
+
+def _write_pipelines(program: Loaded, folder: Path | None) -> int:
+    """A project of Spark Declarative Pipelines in that folder."""
+    from streamq.compiler.explain.pipelines_source import refusals, to_pipelines
+
+    if folder is None:
+        raise UsageError("--emit pipelines writes a folder: name it with -o DIR")
+    assert program.result is not None
+    plan = program.result.require()
+    if refused := refusals(plan):
+        show(refused, program.sources)
+        return PROGRAM_ERROR
+    storage = (folder.absolute() / "pipeline-storage").as_uri()
+    files = to_pipelines(plan, Path(program.name).stem, str(Path(plan.base_dir).absolute()), storage)
+    for name, text in files.items():
+        make_folder((folder / name).parent)
+        write(folder / name, text)
     return OK
 
 
