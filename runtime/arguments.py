@@ -69,7 +69,7 @@ def _add_check(check: argparse.ArgumentParser) -> None:
 
 def _add_compile(compiles: argparse.ArgumentParser) -> None:
     compiles.add_argument("file", metavar="FILE", help=_FILE_HELP)
-    compiles.add_argument("--emit", choices=("plan", "pyspark", "edge"), default="plan")
+    compiles.add_argument("--emit", choices=("plan", "pyspark", "submit", "pipelines", "edge"), default="plan")
     compiles.add_argument("--stream", metavar="NAME", help="with --emit edge: of which stream")
     compiles.add_argument(
         "--check-against", type=Path, metavar="DIR", help="say whether each query can go on with its checkpoint there"
@@ -96,6 +96,11 @@ def _add_explain(explain: argparse.ArgumentParser) -> None:
 
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("file", metavar="FILE", help=_FILE_HELP)
+    add_run_options(run)
+
+
+def add_run_options(run: argparse.ArgumentParser) -> None:
+    """How a program is run, wherever it comes from."""
     run.add_argument(
         "--for", dest="duration", type=duration, metavar="TIME",
         help="stop after 20s, 5m, 1h, from the first micro-batch on",
@@ -112,6 +117,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--fresh", action="append", default=[], metavar="QUERY",
         help="with --checkpoint: move the old checkpoint of this one aside, and start it anew; repeatable",
     )
+    run.add_argument("--master", metavar="URL", help="a Spark cluster to run on, spark://HOST:PORT; else this machine")
     run.add_argument("--rows", type=positive, metavar="N", help="rows shown of each batch")
     run.add_argument(
         "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
@@ -206,7 +212,7 @@ def _add_explain_error(explains: argparse.ArgumentParser) -> None:
 
 _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "check": ("find all errors of programs, without starting Spark", _add_check),
-    "compile": ("write a program's plan, or a PySpark program that runs on its own", _add_compile),
+    "compile": ("write a program's plan, or a script for Spark", _add_compile),
     "explain": ("show what the compiler makes of a program", _add_explain),
     "run": ("run the queries of a program on Spark", _add_run),
     "state": ("show what the queries of a checkpoint hold, by operators of the program", _add_state),

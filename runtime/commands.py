@@ -55,9 +55,10 @@ def check(args: Arguments) -> int:
 
 
 def compile_file(args: Arguments) -> int:
-    """The physical plan as JSON, a PySpark program, or the plan of an edge; or how it fits a checkpoint."""
+    """The physical plan as JSON, a script for Spark, or the plan of an edge; or how it fits a checkpoint."""
     from streamq.compiler.explain import render
     from streamq.compiler.explain.pyspark_source import refusals, to_pyspark
+    from streamq.compiler.explain.submit_source import to_submit
 
     program = load(args.file)
     if program.result is None or not program.ok:
@@ -66,12 +67,16 @@ def compile_file(args: Arguments) -> int:
         from streamq.runtime.evolution_command import check_against
 
         return check_against(program, args.check_against, as_json=args.format == "json")
+    if args.emit == "pipelines":
+        return _write_pipelines(program, args.output)
     if args.emit == "pyspark":
         plan = program.result.require()
         if refused := refusals(plan):
             show(refused, program.sources)
             return PROGRAM_ERROR
         text = to_pyspark(plan, name=Path(program.name).stem)
+    elif args.emit == "submit":
+        text = to_submit(program.sources, program.name)
     elif args.emit == "edge":
         text = _edge_plan(program.result.require(), args.stream)
     else:
@@ -80,6 +85,25 @@ def compile_file(args: Arguments) -> int:
         print_text(text)
         return OK
     write(args.output, text if text.endswith("\n") else f"{text}\n")
+    return OK
+
+
+def _write_pipelines(program: Loaded, folder: Path | None) -> int:
+    """A project of Spark Declarative Pipelines in that folder."""
+    from streamq.compiler.explain.pipelines_source import refusals, to_pipelines
+
+    if folder is None:
+        raise UsageError("--emit pipelines writes a folder: name it with -o DIR")
+    assert program.result is not None
+    plan = program.result.require()
+    if refused := refusals(plan):
+        show(refused, program.sources)
+        return PROGRAM_ERROR
+    storage = (folder.absolute() / "pipeline-storage").as_uri()
+    files = to_pipelines(plan, Path(program.name).stem, str(Path(plan.base_dir).absolute()), storage)
+    for name, text in files.items():
+        make_folder((folder / name).parent)
+        write(folder / name, text)
     return OK
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from streamq.compiler.driver import CompileResult, compile_program
+from streamq.compiler.driver import CompileResult, ReadText, compile_program
 from streamq.compiler.options import CompileOptions
 from streamq.dsl.diagnostics import Diagnostic, Severity
 from streamq.dsl.records import dataclass
@@ -66,6 +67,25 @@ def load_program(name: str, *, look_at_files: bool = True) -> Loaded:
             raise OSError("it is a link that leads out of the program's folder")
         return file.read_text(encoding="utf-8-sig")
 
+    return _loaded(source, folder, read_text, look_at_files=look_at_files)
+
+
+def load_embedded(files: Mapping[str, str], folder: Path) -> Loaded:
+    """The same for a program whose text is at hand: the first of the files; the others are those that it includes.
+
+    ``folder``: where its relative paths start.
+    """
+
+    def read_text(path: str) -> str:
+        if path not in files:
+            raise OSError("it is not among the program's files")
+        return files[path]
+
+    name = next(iter(files))
+    return _loaded(SourceFile(name, files[name]), folder, read_text, look_at_files=True)
+
+
+def _loaded(source: SourceFile, folder: Path, read_text: ReadText, *, look_at_files: bool) -> Loaded:
     result = compile_program(source, CompileOptions(base_dir=str(folder)), read_text)
     found = result.diagnostics
     if result.plan is not None and look_at_files:

@@ -24,12 +24,18 @@ _folders: list[str] = []
 class NamedFunction:
     """A callable that finds its function by name where it runs, so that Spark's workers import it too.
 
-    ``folder`` is the program's, whole: modules that lie beside the program can be named.
+    ``folder`` is the program's, whole: modules that lie beside the program can be named. It is empty where they were sent
+    to the workers, which find them as they find all else.
     """
 
     module: str
     attribute: str
     folder: str
+
+    @property
+    def beside(self) -> bool:
+        """Whether its module lies beside the program."""
+        return any(file.is_file() for file in _files(self.module.partition(".")[0], self.folder))
 
     def load(self) -> Callable[..., Any]:
         """Imports the module and returns the function; raises whatever the module does, AttributeError, TypeError."""
@@ -53,6 +59,8 @@ def _module(name: str, folder: str) -> Any:
 
     What is installed goes first, as all else may need it. ImportError where it hides a module beside the program.
     """
+    if not folder:
+        return importlib.import_module(name)
     for other in [f for f in _folders if f != folder]:
         _forget(other)
     if folder not in sys.path:

@@ -34,17 +34,22 @@ if TYPE_CHECKING:
 
 def run(args: Arguments) -> int:
     """Runs queries on Spark and shows results and progress."""
+    return run_program(args, _load_as_json(args.file) if args.json else load(args.file))
+
+
+def run_program(args: Arguments, program: Loaded) -> int:
+    """The same for a program that is loaded, and what is wrong with it told."""
     from streamq.runtime.report.record import Recorder
     from streamq.runtime.run import RunOptions
 
-    if args.json and args.events == "-":
-        raise UsageError("--events - and --json both write to standard output: give one of them a file")
-    program = _load_as_json(args.file) if args.json else load(args.file)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
-    plan = _with_settings(program.result.require(), args.settings)
+    if args.json and args.events == "-":
+        raise UsageError("--events - and --json both write to standard output: give one of them a file")
     if args.fresh and args.checkpoint is None:
         raise UsageError("--fresh needs --checkpoint: without one, all queries start anew")
+    master = [] if args.master is None else [f"spark.master={args.master}"]
+    plan = _with_settings(program.result.require(), [*args.settings, *master])
     asked = RunOptions(
         duration_s=args.duration, once=args.once, limit=args.limit,
         queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows,
@@ -243,15 +248,20 @@ def _write_reports(
 
 def _load_as_json(name: str) -> Loaded:
     """The same for ``run --json``, which prints nothing but JSON lines."""
-    import json
-
     from streamq.runtime.programs import load_program
 
     program = load_program(name)
+    show_as_json(program)
+    return program
+
+
+def show_as_json(program: Loaded) -> None:
+    """A JSON line for each thing that is wrong with a program."""
+    import json
+
     for diagnostic in program.diagnostics:
         record = {"type": "diagnostic", **diagnostic.to_dict(program.sources)}
         print(json.dumps(record, ensure_ascii=False))
-    return program
 
 
 def _with_settings(plan: PhysicalPlan, given: list[str]) -> PhysicalPlan:

@@ -50,15 +50,21 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 
+def place(path):
+    """The path in full; relative ones start from the folder that this runs in."""
+    return path if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path) else os.path.abspath(os.path.expanduser(path))
+'''
+
+STREAM_PATH = '''
+
 def stream_path(path):
     """Spark follows folders and patterns, not single files: a file becomes a pattern of one."""
+    path = place(path)
     if not os.path.isfile(path):
         return path
-    escaped = re.sub(r"([\\\\{{}}\\[\\]*?])", r"\\\\\\1", path)
-    place = max(i for i, ch in enumerate(escaped) if ch.isalnum())
-    return f"{{escaped[:place]}}[{{escaped[place]}}]{{escaped[place + 1:]}}"
-
-
+    escaped = re.sub(r"([\\\\{}\\[\\]*?])", r"\\\\\\1", path)
+    at = max(i for i, ch in enumerate(escaped) if ch.isalnum())
+    return f"{escaped[:at]}[{escaped[at]}]{escaped[at + 1:]}"
 '''
 
 FOOTER = '''
@@ -76,7 +82,7 @@ def main() -> None:
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
-    trigger = {{"availableNow": True}} if options.once else {{"processingTime": {interval}}}
+{package}    trigger = {{"availableNow": True}} if options.once else {{"processingTime": {interval}}}
     running = []
     for name, start in QUERIES.items():
         folder = quote(name, safe="").replace(".", "%2E")
@@ -90,19 +96,26 @@ if __name__ == "__main__":
 '''
 
 
+PACKAGE = '''    # Executors need not have StreamQ installed.
+    from streamq.runtime.spark.cluster import send_package
+
+    send_package(spark.sparkContext)
+'''
+
+
 def refusals(plan: ph.PhysicalPlan) -> tuple[Diagnostic, ...]:
     """What a program of its own could not see to: goals that somebody has to steer for while it runs."""
     return tuple(
         Diagnostic(
             "SQ0601", f"a PySpark program cannot follow the goal of `{query.name}`", query.origin,
             label=f"drops {control.goal.words}",
-            help="run it with `streamq run`, or shed a fixed share, SHED RANDOM BY n PERCENT",
+            help="`--emit submit` writes a script that can; or shed a fixed share, SHED RANDOM BY n PERCENT",
         )
         for query in plan.queries for control in query.controls if control.goal is not None
     ) + tuple(
         Diagnostic(
             "SQ0601", f"a PySpark program cannot keep what `{query.name}` sheds", query.origin,
-            help="run it with `streamq run`, or leave RECOVER DROPPED out",
+            help="`--emit submit` writes a script that can; or leave RECOVER DROPPED out",
         )
         for query in plan.queries if query.dropped
     ) + tuple(
@@ -116,8 +129,8 @@ def refusals(plan: ph.PhysicalPlan) -> tuple[Diagnostic, ...]:
 
 def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
     """The text of the program; one function per query."""
-    settings = {**SETTINGS, **_state_store(plan), **_settings(plan)}
-    parts = [HEADER.format(name=name.replace('"', "'")), *map(_edge, plan.edges)]
+    settings = settings_of(plan)
+    parts = [HEADER.format(name=name.replace('"', "'")), STREAM_PATH, "\n\n", *map(_edge, plan.edges)]
     parts.append("SETTINGS = {\n")
     parts += [
         f"    {literal(k)}: {_from_environment(k) if is_secret(k) else literal(v)},\n"
@@ -132,9 +145,23 @@ def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
     parts.append("\n\nQUERIES = {\n" + "".join(functions) + "}\n")
     interval = dict(plan.settings).get("trigger_interval", 0)
     parts.append(FOOTER.format(
-        app=literal(name), interval=literal(f"{interval} milliseconds" if interval else "0 seconds")
+        app=literal(name), interval=literal(f"{interval} milliseconds" if interval else "0 seconds"),
+        package=PACKAGE if _imports_streamq(plan) else "",
     ))
     return "".join(parts)
+
+
+def _imports_streamq(plan: ph.PhysicalPlan) -> bool:
+    """Whether an operator or a source of ours is in the program, or a reading of sketches."""
+    return any(query.readers for query in plan.queries) or any(
+        isinstance(step, ph.Stateful | ph.WindowJoin) or (isinstance(step, ph.ScanStream) and step.connector == "nexmark")
+        for query in plan.queries for step in ph.walk(query.root)
+    )
+
+
+def settings_of(plan: ph.PhysicalPlan) -> dict[str, str]:
+    """What the session of the program is told, secrets included."""
+    return {**SETTINGS, **_state_store(plan), **_settings(plan)}
 
 
 def _edge(edge: EdgeStream) -> str:
@@ -168,20 +195,14 @@ def _settings(plan: ph.PhysicalPlan) -> dict[str, str]:
 def _query(query: ph.PhysicalQuery, function: str, plan: ph.PhysicalPlan) -> str:
     script = Script()
     for control in query.controls:
-        knobs = ", ".join(
-            f"CAST({k.initial!r} AS DOUBLE) AS {k.name}, "
-            f"CAST({round(k.initial * HASH_STEPS)} AS BIGINT) AS threshold"
-            for k in control.knobs
-        )
-        script.add(f"spark.sql({literal('SELECT ' + knobs)})"
-                   f".createOrReplaceTempView({_quoted(control.view)})")
+        script.add(f"{control_frame(control)}.createOrReplaceTempView({quoted_literal(control.view)})")
     for source in _used_functions(query, plan):
         module, _, attribute = source.target.partition(":")
         udf = script.variable("udf")
         script.add(f"from {module} import {attribute} as {udf}")
         script.add(f"spark.udf.register({literal(source.name)}, "
                    f"F.arrow_udf({udf}, {literal(source.return_type)}))")
-    root = _step(query.root, script)
+    root = frame_of(query.root, script)
     script.add(f"writer = {root}.writeStream.queryName({literal(query.name)})")
     script.add(f"writer = writer.outputMode({literal(query.mode)}).trigger(**trigger)")
     script.add('writer = writer.option("checkpointLocation", checkpoint)')
@@ -189,6 +210,15 @@ def _query(query: ph.PhysicalQuery, function: str, plan: ph.PhysicalPlan) -> str
         script.add(line)
     body = "\n".join(f"    {line}" for line in script.lines)
     return f"def {function}(spark, checkpoint, trigger):\n{body}\n"
+
+
+def control_frame(control: ph.ControlRelation) -> str:
+    """The relation of one row that says which fixed share is kept."""
+    knobs = ", ".join(
+        f"CAST({k.initial!r} AS DOUBLE) AS {k.name}, CAST({round(k.initial * HASH_STEPS)} AS BIGINT) AS threshold"
+        for k in control.knobs
+    )
+    return f"spark.sql({literal('SELECT ' + knobs)})"
 
 
 def _used_functions(
@@ -206,15 +236,15 @@ def _sink(sink: ph.SinkSpec) -> list[str]:
             c.strip() for c in str(options.get("partition_by") or "").split(",") if c.strip()
         ]
         lines += [f"writer = writer.partitionBy({', '.join(map(literal, columns))})"] * bool(columns)
-        path = _path(str(sink.name), options)
+        path = path_of(str(sink.name), options)
         lines += _option_lines("writer", sink.connector, options)
-        return [*lines, f"return writer.start(os.path.abspath({path}))"]
+        return [*lines, f"return writer.start(place({path}))"]
     kind = {"memory": "memory", "noop": "noop"}.get(sink.connector, "console")
     shown = ['writer = writer.option("truncate", "false")'] if kind == "console" else []
     return [f"writer = writer.format({literal(kind)})", *shown, "return writer.start()"]
 
 
-def _path(owner: str, options: dict[str, ph.OptionValue]) -> str:
+def path_of(owner: str, options: dict[str, ph.OptionValue]) -> str:
     """The path; one with a password in it comes from the environment."""
     path = str(options["path"])
     return literal(path) if redacted(path) == path else _from_environment(f"{owner} path")
@@ -224,9 +254,17 @@ def _option_lines(
     variable: str, connector: str, options: dict[str, ph.OptionValue]
 ) -> list[str]:
     """One line per option that Spark's own readers and writers have."""
+    return [
+        f"{variable} = {variable}.option({literal(name)}, {shown})"
+        for name, shown in options_of(connector, options).items()
+    ]
+
+
+def options_of(connector: str, options: dict[str, ph.OptionValue]) -> dict[str, str]:
+    """The options that Spark's own readers and writers have, by their names there, with the code of their values."""
     roles = ("stream", "table", "sink")
     specs = [s for role in roles if (s := find_connector(connector, role)) is not None]
-    lines = []
+    found = {}
     for key, value in options.items():
         secret = any(o.secret for s in specs if (o := s.option(key)) is not None)
         name = SPARK_OPTIONS.get(key, "" if connector != "nexmark" else key)
@@ -239,14 +277,14 @@ def _option_lines(
             shown = literal(str(value).lower())
         else:
             shown = literal(f"{int(value) // size}{unit}" if unit else str(value))
-        lines.append(f"{variable} = {variable}.option({literal(name)}, {shown})")
-    return lines
+        found[name] = shown
+    return found
 
 
 _UNITS = {"max_file_age": ("ms", 1), "ramp_up_time": ("s", 1000)}
 
 
-def _step(step: ph.Step, script: Script) -> str:
+def frame_of(step: ph.Step, script: Script) -> str:
     """Adds the lines of a step and gives the variable that holds its frame."""
     match step:
         case ph.ScanStream():
@@ -254,25 +292,25 @@ def _step(step: ph.Step, script: Script) -> str:
         case ph.ScanTable():
             return _scan(step, script)
         case ph.Join():
-            left, right = _step(step.left, script), _step(step.right, script)
+            left, right = frame_of(step.left, script), frame_of(step.right, script)
             return script.frame(
                 f"{left}.join({right}, F.expr({literal(step.condition)}), {literal(step.kind)})"
             )
         case ph.Stateful():
             script.add("from streamq.runtime.spark.stateful import with_operator")
-            below = _step(step.input, script)
+            below = frame_of(step.input, script)
             made = f"{step.operator!r}, {dict(step.params)!r}, {step.kinds!r}, {step.results!r}"
             return script.frame(f"with_operator({below}, {made})")
         case ph.WindowJoin():
             script.add("from streamq.runtime.spark.window_join import with_window_join")
-            below = _step(step.input, script)
+            below = frame_of(step.input, script)
             made = f"{step.condition!r}, {step.grids!r}, {step.kinds!r}, {step.left}, {step.sampled!r}, {step.worths}"
             return script.frame(f"with_window_join({below}, {made})")
         case ph.UnionAll():
-            frames = [_step(i, script) for i in step.inputs]
+            frames = [frame_of(i, script) for i in step.inputs]
             return script.frame(".union(".join(frames) + ")" * (len(frames) - 1))
         case _:
-            below = _step(ph.inputs_of(step)[0], script)
+            below = frame_of(ph.inputs_of(step)[0], script)
             return script.frame(f"{below}{_call(step)}")
 
 
@@ -286,12 +324,12 @@ def _call(step: ph.Step) -> str:
             return f".observe({literal(step.name)},\n{_columns(step.metrics)}    )"
         case ph.WithWatermark():
             delay = literal(f"{step.delay_ms} milliseconds")
-            return f".withWatermark({_quoted(step.column)}, {delay})"
+            return f".withWatermark({quoted_literal(step.column)}, {delay})"
         case ph.AssignWindow():
             length, slide = f"{step.range_ms} milliseconds", f"{step.slide_ms} milliseconds"
             return (
-                f".withColumn({literal(step.column)}, F.window(F.col({_quoted(step.ts)}), "
-                f"{literal(length)}, {literal(slide)}))"
+                f'.select("*", F.window(F.col({quoted_literal(step.ts)}), '
+                f"{literal(length)}, {literal(slide)}).alias({literal(step.column)}))"
             )
         case ph.Aggregate():
             return _aggregate(step)
@@ -306,7 +344,7 @@ def _aggregate(step: ph.Aggregate) -> str:
     if step.session is not None:
         column, ts, gap = step.session
         keys.append(
-            f"        F.session_window(F.col({_quoted(ts)}), {literal(f'{gap} microseconds')})"
+            f"        F.session_window(F.col({quoted_literal(ts)}), {literal(f'{gap} microseconds')})"
             f".alias({literal(column)}),\n"
         )
     calls = _columns(step.aggregates) or '        F.expr("count(1)").alias("__any_row"),\n'
@@ -314,7 +352,8 @@ def _aggregate(step: ph.Aggregate) -> str:
     return f".groupBy(\n{''.join(keys)}    ).agg(\n{calls}    ){tail}"
 
 
-def _quoted(name: str) -> str:
+def quoted_literal(name: str) -> str:
+    """A Python string that holds a quoted name."""
     return literal(_tick(name))
 
 
@@ -345,8 +384,9 @@ def _scan(step: ph.ScanStream | ph.ScanTable, script: Script) -> str:
             _file_reader(step, name, corrupt, script)
     for line in _option_lines(name, step.connector, options):
         script.add(line)
-    path = _path(step.id, options) if "path" in options else ""
-    frame = script.frame(f"{name}.load({f'stream_path({path})' if stream and path else path})")
+    place = "stream_path" if stream else "place"
+    path = f"{place}({path_of(step.id, options)})" if "path" in options else ""
+    frame = script.frame(f"{name}.load({path})")
     if step.connector != "rate":
         return frame
     time = EVENT_TIME["rate"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -11,6 +13,7 @@ from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from streamq.compiler.ir.physical import FunctionSource
 from streamq.runtime.python_functions import NamedFunction, find_function
+from streamq.runtime.spark.cluster import send_modules
 
 
 def register_functions(
@@ -22,6 +25,8 @@ def register_functions(
     """
     for source in functions:
         named = find_function(source.name, source.target, folder, source.origin)
+        if named.beside and send_modules(spark.sparkContext, Path(named.folder)):
+            named = replace(named, folder="")
         with warnings.catch_warnings():
             # Spark asks for type hints where the kind of function is given instead.
             warnings.simplefilter("ignore", UserWarning)

@@ -23,6 +23,7 @@ from streamq.runtime.kafka_servers import unreachable
 from streamq.runtime.metrics import RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import Event, Happened, RunListener, RunOptions, SilentListener
+from streamq.runtime.spark.cluster import master_of, no_shared_folder
 from streamq.runtime.spark.errors import silence_python_loggers
 from streamq.runtime.spark.functions import register_functions
 from streamq.runtime.spark.jars import (
@@ -56,6 +57,8 @@ def run_plan(
     from the main thread.
     """
     queries = tuple(q for q in plan.queries if not options.queries or q.name in options.queries)
+    if options.checkpoint is None and (nowhere := no_shared_folder(master_of(dict(plan.settings), session))) is not None:
+        return RunReport("failed", 0.0, diagnostics=(nowhere,))
     with ExitStack() as stack:
         root = _checkpoint_root(options, stack)
         stop = threading.Event()

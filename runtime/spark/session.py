@@ -1,4 +1,4 @@
-"""Builds the Spark session that queries run in: quiet, local, and up as fast as it can be.
+"""Builds the Spark session that queries run in: quiet, local unless a master is named, and up as fast as it can be.
 
 Every default can be overridden by the program's ``SET spark.… = …``.
 """
@@ -19,24 +19,28 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from streamq.runtime.spark.class_archive import use_flags
+from streamq.runtime.spark.cluster import (
+    LOCAL,
+    LOOPBACK,
+    PYTHON_PATH,
+    on_this_machine,
+    send_package,
+    settings_of,
+    submitted_settings,
+)
 from streamq.runtime.spark.control_source import ASKED_WHEN_PLANNED
 from streamq.runtime.spark.java import JavaHome, find_java
 from streamq.runtime.spark.spark_home import spark_home
 
 Setting = str | int | float | bool
 
-LOOPBACK = "127.0.0.1"
-
 FILE_MANAGER = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
 
 DEFAULTS: dict[str, Setting] = {
-    "spark.master": "local[*]",
+    "spark.master": LOCAL,
     "spark.driver.memory": "2g",
-    # Nothing of ours listens to the outside, and no name of this machine is looked up.
-    "spark.driver.host": LOOPBACK,
-    "spark.driver.bindAddress": LOOPBACK,
     "spark.ui.enabled": False,
     "spark.ui.showConsoleProgress": False,
     # Spark keeps these lists even without a UI; a long run should not grow.
@@ -100,14 +104,15 @@ def create_session(
     Raises :class:`~streamq.runtime.spark.java.JavaNotFound`.
     """
     home = java or find_java()
-    chosen = {k: v for k, v in settings.items() if k.startswith("spark.")}
+    chosen = {k: v for k, v in settings.items() if k.startswith("spark.")} | submitted_settings()
     flags = [
         *(FAST_START_JVM_FLAGS if fast_start else JVM_FLAGS),
         *(use_flags(home) if jvm_flags is None else jvm_flags),
         *_log_flags(log_file, log_level),
     ]
     builder = SparkSession.builder.appName(app)
-    for key, value in resolve_settings(chosen, flags, fast_start=fast_start).items():
+    resolved = resolve_settings(chosen, flags, fast_start=fast_start)
+    for key, value in resolved.items():
         builder = builder.config(key, value)
     python = os.environ.get("PYSPARK_PYTHON") or sys.executable
     package = Path(pyspark.__file__).parent
@@ -115,9 +120,11 @@ def create_session(
         JAVA_HOME=str(home.home),
         PYSPARK_PYTHON=python,
         SPARK_HOME=str(spark_home(package, own_interpreter=python == sys.executable)),
-        SPARK_LOCAL_IP=LOOPBACK,
+        **({"SPARK_LOCAL_IP": LOOPBACK} if on_this_machine(resolved["spark.master"]) else {}),
     ):
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+    send_package(session.sparkContext)
+    return session
 
 
 def resolve_settings(
@@ -125,11 +132,12 @@ def resolve_settings(
 ) -> dict[str, str]:
     """Defaults, then what the user chose; Java options of the user are added to ours."""
     scratch = Path(tempfile.gettempdir()) / f"streamq-{os.getpid()}"
+    defaults = DEFAULTS | (FAST_START if fast_start else {})
+    master = str(chosen.get("spark.master", defaults["spark.master"]))
+    others = {key: value for key, value in chosen.items() if key != PYTHON_PATH}
     merged: dict[str, Setting] = {
-        **DEFAULTS,
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        **(FAST_START if fast_start else {}),
-        **chosen,
+        **defaults, "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        **settings_of(master, str(chosen.get(PYTHON_PATH, ""))), **others,
     }
     options = "spark.driver.extraJavaOptions"
     ours = [*flags, f"-Dderby.system.home={scratch / 'derby'}"]
