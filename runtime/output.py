@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamq.dsl.visible import visible, visible_lines
+
 if TYPE_CHECKING:
     from streamq.dsl.diagnostics import Diagnostic
     from streamq.dsl.source import SourceMap
@@ -79,11 +81,17 @@ def make_folder(path: Path) -> None:
 
 
 def print_text(text: str) -> None:
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    shown = visible_lines(text)
+    sys.stdout.write(shown if shown.endswith("\n") else f"{shown}\n")
+
+
+def print_line(text: str) -> None:
+    """A line with names in it that are the user's."""
+    print(visible(text))
 
 
 def print_error(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(visible_lines(text), file=sys.stderr)
 
 
 def _reason(error: OSError) -> str:

@@ -205,12 +205,13 @@ def _load_as_json(name: str) -> Loaded:
     """The same for ``run --json``, which prints nothing but JSON lines."""
     import json
 
+    from streamq.dsl.visible import escaped
     from streamq.runtime.programs import load_program
 
     program = load_program(name)
     for diagnostic in program.diagnostics:
         record = {"type": "diagnostic", **diagnostic.to_dict(program.sources)}
-        print(json.dumps(record, ensure_ascii=False))
+        print(escaped(json.dumps(record, ensure_ascii=False)))
     return program
 
 

@@ -9,6 +9,7 @@ from time import perf_counter
 
 from streamq.dsl.diagnostics import Abort
 from streamq.dsl.source import SourceMap
+from streamq.dsl.visible import visible_lines
 from streamq.runtime.arguments import Arguments
 from streamq.runtime.fixtures.discover import NoTests, find_files
 from streamq.runtime.fixtures.junit import to_junit
@@ -72,7 +73,7 @@ def _run_files(files: Sequence[str], runner: Runner) -> list[FileOutcome]:
         if outcome is None:
             continue
         outcomes.append(outcome)
-        print("\n".join([file_line(outcome), *untold_lines(outcome)]), flush=True)
+        print(visible_lines("\n".join([file_line(outcome), *untold_lines(outcome)])), flush=True)
         found = [*outcome.diagnostics, *(d for o in outcome.outcomes for d in o.diagnostics)]
         show(tuple(found), outcome.sources, err=False)
     return outcomes

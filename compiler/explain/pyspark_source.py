@@ -110,7 +110,7 @@ def refusals(plan: ph.PhysicalPlan) -> tuple[Diagnostic, ...]:
 def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
     """The text of the program; one function per query."""
     settings = {**SETTINGS, **_state_store(plan), **_settings(plan)}
-    parts = [HEADER.format(name=name.replace('"', "'")), *map(_edge, plan.edges)]
+    parts = [HEADER.format(name=re.sub(r"[^\w .-]", "_", name)), *map(_edge, plan.edges)]
     parts.append("SETTINGS = {\n")
     parts += [
         f"    {literal(k)}: {_from_environment(k) if is_secret(k) else literal(v)},\n"
