@@ -62,7 +62,8 @@ def compile_file(args: Arguments) -> int:
     from streamq.compiler.explain import render
     from streamq.compiler.explain.pyspark_source import refusals, to_pyspark
 
-    program = load(args.file)
+    # What is written as a program imports the functions when somebody runs it.
+    program = load(args.file, functions=args.allow_functions if args.emit == "pyspark" else None)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
     if args.emit == "pyspark":

@@ -25,11 +25,18 @@ class UsageError(Exception):
     """The command cannot be done as it was asked for; ends it with exit code 2."""
 
 
-def load(name: str) -> Loaded:
-    """The compiled program; prints what is wrong with it."""
+def load(name: str, *, functions: bool | None = None) -> Loaded:
+    """The compiled program; prints what is wrong with it.
+
+    ``functions``: whether it may bring code, for a command that would run it; None for one that does not.
+    """
     from streamq.runtime.programs import load_program
 
     program = load_program(name)
+    if functions is not None:
+        from streamq.runtime.permission import limited
+
+        program = limited(program, functions=functions)
     show(program.diagnostics, program.sources)
     return program
 

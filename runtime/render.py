@@ -5,6 +5,7 @@ Plain string work without rich, whose import takes a good part of the time that 
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,9 +49,21 @@ def render_diagnostics(
 ) -> str:
     """All diagnostics in full, a blank line between them; empty where there are none."""
     painter = Painter(colour)
+    diagnostics = tuple(diagnostics)
+    sources = _without_secrets(diagnostics, sources)
     return "\n".join(
         "\n".join(_render_one(d, sources, max(40, width), painter)) + "\n" for d in diagnostics
     )
+
+
+def _without_secrets(diagnostics: tuple[Diagnostic, ...], sources: SourceMap) -> SourceMap:
+    """The sources with stars for the secrets that stand in them, which are reported: what is printed may be kept by others."""
+    files = dict(sources.files)
+    for span in (d.span for d in diagnostics if d.code == "SQ0708"):
+        if (source := files.get(span.file)) is not None:
+            stars = re.sub(r"(?s)'.*'", lambda text: "'" + "*" * (len(text[0]) - 2) + "'", source.text[span.start : span.end])
+            files[span.file] = SourceFile(source.name, source.text[: span.start] + stars + source.text[span.end :])
+    return SourceMap(files)
 
 
 def render_concise(diagnostic: Diagnostic, sources: SourceMap) -> str:

@@ -36,7 +36,7 @@ def run(args: Arguments) -> int:
     from streamq.runtime.report.record import Recorder
     from streamq.runtime.run import RunOptions
 
-    program = _load_as_json(args.file) if args.json else load(args.file)
+    program = _load_as_json(args.file, args.allow_functions) if args.json else load(args.file, functions=args.allow_functions)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
     plan = _with_settings(program.result.require(), args.settings)
@@ -67,7 +67,7 @@ def backfill(args: Arguments) -> int:
 
     if args.remove and args.into is None:
         raise UsageError("--remove needs --into: of what is printed some may be left out, and the rows would be gone")
-    program = _load_as_json(args.file) if args.json else load(args.file)
+    program = _load_as_json(args.file, args.allow_functions) if args.json else load(args.file, functions=args.allow_functions)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
     kept = keeps_dropped(program.result)
@@ -201,14 +201,15 @@ def _write_reports(
     return written
 
 
-def _load_as_json(name: str) -> Loaded:
+def _load_as_json(name: str, functions: bool) -> Loaded:
     """The same for ``run --json``, which prints nothing but JSON lines."""
     import json
 
     from streamq.dsl.visible import escaped
+    from streamq.runtime.permission import limited
     from streamq.runtime.programs import load_program
 
-    program = load_program(name)
+    program = limited(load_program(name), functions=functions)
     for diagnostic in program.diagnostics:
         record = {"type": "diagnostic", **diagnostic.to_dict(program.sources)}
         print(escaped(json.dumps(record, ensure_ascii=False)))
@@ -219,7 +220,7 @@ def _with_settings(plan: PhysicalPlan, given: list[str]) -> PhysicalPlan:
     """The plan with ``--set key=value`` over the program's own settings."""
     from dataclasses import replace
 
-    from streamq.compiler.binder.settings import BANNED
+    from streamq.compiler.binder.settings import BANNED, open_secret
     from streamq.compiler.options import SETTINGS
     from streamq.stdlib.options import Problem, read_value
 
@@ -232,6 +233,8 @@ def _with_settings(plan: PhysicalPlan, given: list[str]) -> PhysicalPlan:
         if key.lower().startswith("spark."):
             if key.casefold() in {banned.casefold() for banned in BANNED}:
                 raise UsageError(f"--set {key}: the meaning of programs rests on this setting")
+            if (problem := open_secret(key, value)) is not None:
+                raise UsageError(f"--set {key}: {problem.message}; {problem.help}")
             settings[key] = value
             continue
         spec = SETTINGS.get(key.casefold())

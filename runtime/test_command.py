@@ -10,6 +10,7 @@ from time import perf_counter
 from streamq.dsl.diagnostics import Abort
 from streamq.dsl.source import SourceMap
 from streamq.dsl.visible import visible_lines
+from streamq.runtime import permission
 from streamq.runtime.arguments import Arguments
 from streamq.runtime.fixtures.discover import NoTests, find_files
 from streamq.runtime.fixtures.junit import to_junit
@@ -31,6 +32,8 @@ from streamq.runtime.output import (
 def run_tests(args: Arguments) -> int:
     """Runs the tests that users wrote for their programs."""
     began = perf_counter()
+    if args.allow_functions:
+        permission.allow()
     try:
         files = find_files(args.paths)
     except NoTests as error:

@@ -29,6 +29,7 @@ from streamq.runtime.edge.at_run.reception import Reception
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import RunListener, RunOptions, SilentListener
+from streamq.runtime.secrets import reveal_settings
 from streamq.runtime.spark.emit import EmitContext, build_frame
 from streamq.runtime.spark.errors import silence_python_loggers, to_diagnostic
 from streamq.runtime.spark.functions import register_functions
@@ -241,7 +242,7 @@ def run_plan(
 
 def session_settings(plan: PhysicalPlan) -> dict[str, OptionValue]:
     """The program's settings by the names that Spark has for them."""
-    settings = dict(plan.settings)
+    settings = reveal_settings(dict(plan.settings), plan.base_dir)
     partitions = settings.pop("shuffle_partitions", None)
     if partitions is not None:
         settings["spark.sql.shuffle.partitions"] = partitions

@@ -22,6 +22,8 @@ from streamq.runtime.spark.class_archive import use_flags
 from streamq.runtime.spark.control_source import ASKED_WHEN_PLANNED
 from streamq.runtime.spark.java import JavaHome, find_java
 from streamq.runtime.spark.spark_home import spark_home
+from streamq.runtime.spark.submit_secrets import submit_arguments
+from streamq.stdlib.secrets import SECRET_NAMES, holds_secret
 
 Setting = str | int | float | bool
 
@@ -38,6 +40,7 @@ DEFAULTS: dict[str, Setting] = {
     "spark.driver.host": LOOPBACK,
     "spark.driver.bindAddress": LOOPBACK,
     "spark.ui.enabled": False,
+    "spark.redaction.regex": SECRET_NAMES,
     "spark.ui.showConsoleProgress": False,
     # Spark keeps these lists even without a UI; a long run should not grow.
     "spark.ui.retainedJobs": 50,
@@ -107,12 +110,15 @@ def create_session(
         *_log_flags(log_file, log_level),
     ]
     builder = SparkSession.builder.appName(app)
-    for key, value in resolve_settings(chosen, flags, fast_start=fast_start).items():
-        builder = builder.config(key, value)
+    resolved = resolve_settings(chosen, flags, fast_start=fast_start)
+    secrets = {key: value for key, value in resolved.items() if holds_secret(key)}
+    for key, value in resolved.items():
+        if key not in secrets:
+            builder = builder.config(key, value)
     python = os.environ.get("PYSPARK_PYTHON") or sys.executable
     package = Path(pyspark.__file__).parent
-    with _environment(
-        JAVA_HOME=str(home.home),
+    with submit_arguments(secrets) as arguments, _environment(
+        **arguments, JAVA_HOME=str(home.home),
         PYSPARK_PYTHON=python,
         SPARK_HOME=str(spark_home(package, own_interpreter=python == sys.executable)),
         SPARK_LOCAL_IP=LOOPBACK,
