@@ -15,10 +15,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from urllib.parse import quote
 
 from streamq.compiler.ir.physical import PhysicalQuery, ScanStream, Step, walk
 from streamq.dsl.diagnostics import Diagnostic
+from streamq.runtime.paths import file_name
 
 FILE_NAME = "streamq.json"
 VERSION = 1
@@ -38,7 +38,7 @@ def fingerprint(query: PhysicalQuery) -> dict[str, str]:
 
 def folder_of(root: Path, query: str) -> Path:
     """The checkpoint folder of a query, whatever its name holds."""
-    return root / quote(query, safe="").replace(".", "%2E")
+    return root / file_name(query)
 
 
 def is_new(directory: Path) -> bool:
