@@ -62,6 +62,12 @@ def build_parser(commands: dict[str, Command], asked: str = "") -> argparse.Argu
     return parser
 
 
+def _add_permission(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--allow-functions", action="store_true", help="the program may bring code: CREATE FUNCTION, and settings that load some"
+    )
+
+
 def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("files", nargs="+", metavar="FILE", help=_FILE_HELP)
     check.add_argument("--format", choices=("text", "concise", "json"), default="text")
@@ -75,6 +81,7 @@ def _add_compile(compiles: argparse.ArgumentParser) -> None:
         "--check-against", type=Path, metavar="DIR", help="say whether each query can go on with its checkpoint there"
     )
     compiles.add_argument("--format", choices=("text", "json"), default="text", help="with --check-against")
+    _add_permission(compiles)
     compiles.add_argument("-o", "--output", type=Path, metavar="PATH", help="write there")
 
 
@@ -124,6 +131,7 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         help="a setting, as SET in the program; repeatable",
     )
     _add_jars(run)
+    _add_permission(run)
     run.add_argument("--log-file", type=file_to_write, metavar="PATH", help="write Spark's own log there")
     run.add_argument(
         "--report", action="append", default=[], type=report_path, metavar="PATH",
@@ -179,6 +187,7 @@ def _add_backfill(backfill: argparse.ArgumentParser) -> None:
     backfill.add_argument("--into", metavar="SINK", help="a sink of the program for the answers; else they are printed")
     backfill.add_argument("--remove", action="store_true", help="with --into: delete the rows when the answers are written")
     _add_jars(backfill)
+    _add_permission(backfill)
     backfill.add_argument("--rows", type=positive, default=1000, metavar="N", help="answers that are printed; 1000")
     shown = backfill.add_mutually_exclusive_group()
     shown.add_argument("-q", "--quiet", action="store_true", help="print results only")
@@ -194,6 +203,7 @@ def _add_test(test: argparse.ArgumentParser) -> None:
         "--engine", choices=("reference", "spark"), default="reference",
         help="spark: run the tests on Spark too, and compare; reference, the default, starts no Spark",
     )
+    _add_permission(test)
     test.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML there as well")
     test.add_argument(
         "--filter", default="", metavar="TEXT", help="only tests with this in their name"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
+from streamq.dsl.visible import visible
 from streamq.runtime.metrics import Cell
 
 LONGEST = 60
@@ -15,7 +16,7 @@ LONGEST = 60
 
 
 def cell_text(value: Cell, longest: int = LONGEST) -> str:
-    """A value as a table shows it: NULL, plain numbers, times in UTC without a zone."""
+    """A value as a table shows it: NULL, plain numbers, times in UTC without a zone; nothing that steers a terminal."""
     match value:
         case None:
             return "NULL"
@@ -29,9 +30,9 @@ def cell_text(value: Cell, longest: int = LONGEST) -> str:
         case bytes():
             return _short(f"X'{value.hex().upper()}'", longest)
         case dict() | list() | tuple():
-            return _short(json.dumps(json_cell(value), ensure_ascii=False), longest)
+            return _short(visible(json.dumps(json_cell(value), ensure_ascii=False)), longest)
         case _:
-            return _short(str(value).replace("\n", "⏎"), longest)
+            return _short(visible(str(value).replace("\n", "⏎")), longest)
 
 
 def json_cell(value: Cell) -> object:

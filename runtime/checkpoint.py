@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from streamq.compiler.evolution import Shape, is_named, shape_from, shape_of
 from streamq.compiler.ir.physical import PhysicalQuery
+from streamq.runtime.paths import file_name
 
 FILE_NAME = "streamq.json"
 VERSION = 2
@@ -37,7 +38,7 @@ class Stored:
 
 def folder_of(root: Path, query: str) -> Path:
     """The checkpoint folder of a query, whatever its name holds."""
-    return root / quote(query, safe="").replace(".", "%2E")
+    return root / file_name(query)
 
 
 def queries_in(root: Path) -> tuple[str, ...]:

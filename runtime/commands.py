@@ -16,6 +16,7 @@ from streamq.runtime.output import (
     UsageError,
     load,
     make_folder,
+    print_line,
     print_text,
     show,
     write,
@@ -42,15 +43,17 @@ def check(args: Arguments) -> int:
     if args.format == "json":
         import json
 
+        from streamq.dsl.visible import escaped
+
         files = [_program_json(program) for program in programs]
-        print(json.dumps({"version": 1, "files": files}, ensure_ascii=False, indent=2))
+        print(escaped(json.dumps({"version": 1, "files": files}, ensure_ascii=False, indent=2)))
     else:
         for program in programs:
             concise = args.format == "concise"
             show(program.diagnostics, program.sources, concise=concise, err=False)
             if program.ok and not concise:
                 count = len(_queries(program))
-                print(f"{program.name}: ok, {count} {'query' if count == 1 else 'queries'}")
+                print_line(f"{program.name}: ok, {count} {'query' if count == 1 else 'queries'}")
     return OK if all(program.ok for program in programs) else PROGRAM_ERROR
 
 
@@ -60,7 +63,8 @@ def compile_file(args: Arguments) -> int:
     from streamq.compiler.explain.pyspark_source import refusals, to_pyspark
     from streamq.compiler.explain.submit_source import to_submit
 
-    program = load(args.file)
+    # What is written as a program imports the functions when somebody runs it.
+    program = load(args.file, functions=args.allow_functions if args.emit == "pyspark" else None)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
     if args.check_against is not None:
@@ -202,7 +206,7 @@ def fmt(args: Arguments) -> int:
         if args.diff:
             sys.stdout.write(result.diff())
         if args.check:
-            print(f"{name}: would be formatted")
+            print_line(f"{name}: would be formatted")
     return worst
 
 

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamq.dsl.source import SourceMap
+from streamq.dsl.visible import escaped, visible
 from streamq.runtime.cells import LONGEST, cell_text, is_number, json_cell
 from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows, RunReport
 from streamq.runtime.report.joined import words
@@ -83,7 +84,7 @@ def happened_text(what: Happened, queries: int) -> str:
     told = what.event in _TOLD and not (what.event is Event.FAILURE and what.wait_s is None)
     if not told or (what.event is Event.GIVEN_UP and queries == 1):
         return ""
-    return f"{what.query}: {what.text}" if what.query else what.text
+    return visible(f"{what.query}: {what.text}" if what.query else what.text)
 
 
 class _Views(SilentListener):
@@ -121,7 +122,7 @@ class LiveListener(_Views):
         self._live.console.print(rows_table(rows))
 
     def notice(self, query: str, text: str) -> None:
-        self._live.console.print(Text(f"{query}: {text}", style="yellow"))
+        self._live.console.print(Text(visible(f"{query}: {text}"), style="yellow"))
 
     def happened(self, what: Happened) -> None:
         if text := happened_text(what, len(self.views)):
@@ -167,7 +168,7 @@ class PlainListener(_Views):
             self._say(f"{seconds:5.0f} s  {name}: {progress_line(view)}")
 
     def _say(self, text: str) -> None:
-        self._console.print(Text(text), soft_wrap=True)
+        self._console.print(Text(visible(text)), soft_wrap=True)
 
 
 class QuietListener(SilentListener):
@@ -244,7 +245,7 @@ class JsonListener(SilentListener):
         )
 
     def write(self, record: dict[str, object]) -> None:
-        self._out.write(json.dumps(record, ensure_ascii=False) + "\n")
+        self._out.write(escaped(json.dumps(record, ensure_ascii=False)) + "\n")
         self._out.flush()
 
 
@@ -263,12 +264,12 @@ def rows_table(rows: ResultRows) -> Group:
     for index, name in enumerate(rows.columns):
         present = [row[index] for row in rows.rows if row[index] is not None]
         numeric = bool(present) and all(is_number(cell) for cell in present)
-        table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(visible(name)), justify="right" if numeric else "left", overflow="fold")
     longest = sys.maxsize if rows.whole else LONGEST
     for row in rows.rows:
         table.add_row(*(Text(cell_text(cell, longest)) for cell in row))
     title = f"{rows.query} · batch {rows.batch} · {kind}{count}"
-    return Group(Text(title, style="bold"), table)
+    return Group(Text(visible(title), style="bold"), table)
 
 
 def progress_table(
@@ -307,7 +308,7 @@ def progress_table(
             cells.append(_count(totals.malformed))
         dated = width >= (DATED_WITH_GOALS if goals else DATED)
         cells.append(watermark if dated else watermark.partition(" ")[2])
-        table.add_row(Text(name), *cells)
+        table.add_row(Text(visible(name)), *cells)
     return table
 
 
@@ -339,7 +340,7 @@ def summary_text(report: RunReport) -> Text:
         if t.dead:
             went.append(f"{t.dead:,} put aside")
         late = f", {t.late:,} late" if t.late else ""
-        lines.append(Text(f"{t.query}: {t.rows_in:,} rows in = {' + '.join(went)}{late}"))
+        lines.append(Text(visible(f"{t.query}: {t.rows_in:,} rows in = {' + '.join(went)}{late}")))
         facts = [
             f"{t.rows_out:,} rows out", f"{t.rows_in / seconds:,.0f} rows/s in",
             f"{t.batches:,} batch{'es' if t.batches != 1 else ''}",
@@ -353,13 +354,13 @@ def summary_text(report: RunReport) -> Text:
             facts.append(f"watermark {short_time(t.watermark)}")
         lines.append(Text(f"  {', '.join(facts)}"))
     for one in report.sifted:
-        lines.append(Text(
+        lines.append(Text(visible(
             f"sifter on {one.stream} ({', '.join(one.attributes)}): kept {one.keep:.1%} of the rows (expected "
             f"{one.expected_keep:.1%}), quality of all answers {one.quality:.1%} (expected {one.expected_quality:.1%})"
-        ))
-    lines += [Text(f"{name}: given up", style="bold") for name in report.given_up]
-    lines += [Text(words(one)) for one in report.selected]
-    lines += [Text(one.words) for one in report.received]
+        )))
+    lines += [Text(visible(f"{name}: given up"), style="bold") for name in report.given_up]
+    lines += [Text(visible(words(one))) for one in report.selected]
+    lines += [Text(visible(one.words)) for one in report.received]
     return Text("\n").join(lines)
 
 

@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from urllib.parse import quote
 
 from streamq.compiler.ir.physical import PhysicalQuery
 from streamq.runtime.control.knobs import replace_file
-from streamq.runtime.paths import resolve
+from streamq.runtime.paths import file_name, resolve
 
 NOTE = "dropped.json"
 BATCH = "batch-"
@@ -49,7 +48,7 @@ def stream_folder(query: PhysicalQuery, stream: str, base_dir: str) -> Path:
     """Where the rows of a stream go that a query sheds; whatever the stream's name holds, and never hidden."""
     assert query.dropped_sink is not None
     root = resolve(base_dir, str(dict(query.dropped_sink.options)["path"]))
-    name = quote(stream, safe="").replace(".", "%2E")
+    name = file_name(stream)
     return Path(root) / (f"%5F{name[1:]}" if name.startswith("_") else name)
 
 

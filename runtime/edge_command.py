@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from streamq.dsl.records import dataclass
 from streamq.runtime.arguments import Arguments
 from streamq.runtime.output import OK, PROGRAM_ERROR, RUN_FAILED, UsageError, load, print_error
+from streamq.runtime.paths import file_name
 
 if TYPE_CHECKING:
     from streamq.compiler.ir.edges import EdgeStream
@@ -46,7 +47,7 @@ def edge(args: Arguments) -> int:
         if asked is None:
             return PROGRAM_ERROR
         plan = asked.plan
-        path = args.store or Path(f"{plan.stream}.edge")
+        path = args.store or Path(f"{file_name(plan.stream)}.edge")
         with Store(path, plan) as store:
             progress = _Progress(plan.stream, args.quiet)
             # What comes through a pipe ends with it; a file may grow, and a folder have more of them.

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamq.dsl.visible import visible, visible_lines
+
 if TYPE_CHECKING:
     from streamq.dsl.diagnostics import Diagnostic
     from streamq.dsl.source import SourceMap
@@ -23,11 +25,18 @@ class UsageError(Exception):
     """The command cannot be done as it was asked for; ends it with exit code 2."""
 
 
-def load(name: str) -> Loaded:
-    """The compiled program; prints what is wrong with it."""
+def load(name: str, *, functions: bool | None = None) -> Loaded:
+    """The compiled program; prints what is wrong with it.
+
+    ``functions``: whether it may bring code, for a command that would run it; None for one that does not.
+    """
     from streamq.runtime.programs import load_program
 
     program = load_program(name)
+    if functions is not None:
+        from streamq.runtime.permission import limited
+
+        program = limited(program, functions=functions)
     show(program.diagnostics, program.sources)
     return program
 
@@ -79,11 +88,17 @@ def make_folder(path: Path) -> None:
 
 
 def print_text(text: str) -> None:
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    shown = visible_lines(text)
+    sys.stdout.write(shown if shown.endswith("\n") else f"{shown}\n")
+
+
+def print_line(text: str) -> None:
+    """A line with names in it that are the user's."""
+    print(visible(text))
 
 
 def print_error(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(visible_lines(text), file=sys.stderr)
 
 
 def _reason(error: OSError) -> str:

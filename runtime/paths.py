@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from pathlib import Path
-from urllib.parse import unquote, urlparse
+from urllib.parse import quote, unquote, urlparse
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")
 _HIDDEN = ("_", ".")
+
+
+LONGEST_NAME = 200
+"""Bytes of a file's name that is made of a name in a program; file systems allow 255, and Spark adds some."""
+
+
+def file_name(name: str) -> str:
+    """A name in a program as one of a file or a folder, whatever it holds; different ones for different names."""
+    written = quote(name, safe="").replace(".", "%2E")
+    if len(written) <= LONGEST_NAME:
+        return written
+    # No name is written with this sign behind a percent sign.
+    return f"{written[:LONGEST_NAME // 2]}%-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def resolve(base_dir: str, path: str) -> str:

@@ -11,6 +11,7 @@ from streamq.compiler.options import CompileOptions
 from streamq.dsl.diagnostics import Diagnostic, Severity
 from streamq.dsl.records import dataclass
 from streamq.dsl.source import SourceFile, SourceMap, Span
+from streamq.runtime.bounded import read_file, read_regular_file, read_stream
 from streamq.runtime.preflight import preflight
 
 STDIN = "-"
@@ -33,7 +34,7 @@ class Loaded:
 def read_source(name: str) -> SourceFile | Diagnostic:
     """The text of a file, or of standard input for ``-``; a diagnostic where it is no text."""
     try:
-        data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+        data = read_stream(sys.stdin.buffer) if name == STDIN else read_file(name)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         return Diagnostic(
@@ -63,9 +64,13 @@ def load_program(name: str, *, look_at_files: bool = True) -> Loaded:
 
     def read_text(path: str) -> str:
         file = folder / path
-        if not file.resolve().is_relative_to(folder.resolve()):
+        try:
+            inside = file.resolve().is_relative_to(folder.resolve())
+        except RuntimeError as error:  # before Python 3.13
+            raise OSError("it is a link that leads to itself") from error
+        if not inside:
             raise OSError("it is a link that leads out of the program's folder")
-        return file.read_text(encoding="utf-8-sig")
+        return read_regular_file(file).decode("utf-8-sig")
 
     return _loaded(source, folder, read_text, look_at_files=look_at_files)
 

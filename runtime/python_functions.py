@@ -12,6 +12,7 @@ from typing import Any
 
 from streamq.dsl.diagnostics import Abort, Diagnostic, did_you_mean
 from streamq.dsl.source import Span
+from streamq.runtime import permission
 
 LONGEST = 300
 """Characters that are shown of what an error says."""
@@ -94,7 +95,9 @@ def _files(top: str, folder: str) -> tuple[Path, Path]:
 
 
 def find_function(name: str, target: str, folder: str, origin: Span) -> NamedFunction:
-    """The function of a target 'module:callable', which can be imported; Abort with SQ0706 where it cannot."""
+    """The function of a target 'module:callable', imported; Abort with SQ0706 where it cannot be, with SQ0710 where none may be."""
+    if not permission.allowed():
+        raise Abort(permission.no_function(name, origin))
     module, _, attribute = target.partition(":")
     # Workers need not run in the folder that this process runs in.
     named = NamedFunction(module, attribute, str(Path(folder).resolve()))

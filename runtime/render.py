@@ -5,6 +5,7 @@ Plain string work without rich, whose import takes a good part of the time that 
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,8 +13,8 @@ from dataclasses import dataclass
 
 from streamq.dsl.diagnostics import Diagnostic, Severity
 from streamq.dsl.source import SourceFile, SourceMap, Span
+from streamq.dsl.visible import TAB_WIDTH, visible
 
-TAB_WIDTH = 4
 _MOST_LINES = 3
 """Lines of a long span that are shown before its last one."""
 
@@ -48,9 +49,21 @@ def render_diagnostics(
 ) -> str:
     """All diagnostics in full, a blank line between them; empty where there are none."""
     painter = Painter(colour)
+    diagnostics = tuple(diagnostics)
+    sources = _without_secrets(diagnostics, sources)
     return "\n".join(
         "\n".join(_render_one(d, sources, max(40, width), painter)) + "\n" for d in diagnostics
     )
+
+
+def _without_secrets(diagnostics: tuple[Diagnostic, ...], sources: SourceMap) -> SourceMap:
+    """The sources with stars for the secrets that stand in them, which are reported: what is printed may be kept by others."""
+    files = dict(sources.files)
+    for span in (d.span for d in diagnostics if d.code == "SQ0708"):
+        if (source := files.get(span.file)) is not None:
+            stars = re.sub(r"(?s)'.*'", lambda text: "'" + "*" * (len(text[0]) - 2) + "'", source.text[span.start : span.end])
+            files[span.file] = SourceFile(source.name, source.text[: span.start] + stars + source.text[span.end :])
+    return SourceMap(files)
 
 
 def render_concise(diagnostic: Diagnostic, sources: SourceMap) -> str:
@@ -58,7 +71,7 @@ def render_concise(diagnostic: Diagnostic, sources: SourceMap) -> str:
     file, line, column = sources.locate(diagnostic.span)
     place = f"{file}:{line}:{column}: " if line else f"{file}: " if file else ""
     hint = f" ({diagnostic.help})" if diagnostic.help else ""
-    return f"{place}{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.message}{hint}"
+    return visible(f"{place}{diagnostic.severity.value}[{diagnostic.code}]: {diagnostic.message}{hint}")
 
 
 def render_summary(diagnostics: Sequence[Diagnostic]) -> str:
@@ -77,7 +90,7 @@ def _render_one(
     severity = diagnostic.severity.value
     head = painter.paint(f"{severity}[{diagnostic.code}]", severity)
     first, *rest = textwrap.wrap(
-        diagnostic.message, width - len(severity) - len(diagnostic.code) - 4,
+        visible(diagnostic.message), width - len(severity) - len(diagnostic.code) - 4,
         break_long_words=False, break_on_hyphens=False,
     ) or [""]
     yield f"{head}{painter.paint(f': {first}', 'bold')}"
@@ -102,7 +115,7 @@ def _margin(diagnostic: Diagnostic, sources: SourceMap) -> int:
 
 def _remark(kind: str, text: str, margin: int, width: int, painter: Painter) -> Iterator[str]:
     lead = f"{' ' * margin} = {kind}: "
-    lines = textwrap.wrap(text, width - len(lead), break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(visible(text), width - len(lead), break_long_words=False, break_on_hyphens=False)
     gutter = painter.paint("=", "gutter")
     yield f"{' ' * margin} {gutter} {painter.paint(kind, 'bold')}: {lines[0] if lines else ''}"
     for line in lines[1:]:
@@ -120,11 +133,11 @@ def _snippets(
         here = [entry for entry in spans if entry[0].file == file]
         if source is None:
             if file:
-                yield f"{' ' * margin}{painter.paint('-->', 'gutter')} {file}"
+                yield f"{' ' * margin}{painter.paint('-->', 'gutter')} {visible(file)}"
             continue
         _, line, column = sources.locate(here[0][0])
         arrow = "-->" if here[0][2] else ":::"
-        yield f"{' ' * margin}{painter.paint(arrow, 'gutter')} {file}:{line}:{column}"
+        yield f"{' ' * margin}{painter.paint(arrow, 'gutter')} {visible(file)}:{line}:{column}"
         marks = [mark for entry in here for mark in _marks(source, *entry)]
         severity = diagnostic.severity.value
         yield from _marked_lines(source, marks, width, margin, severity, painter)
@@ -178,7 +191,7 @@ def _marked_lines(
             length = max(1, min(length, width - margin - 3 - left))
             style = severity if mark.primary else "gutter"
             line_of = ("^" if mark.primary else "-") * length
-            text = f" {mark.text}" if mark.text else ""
+            text = f" {visible(mark.text)}" if mark.text else ""
             yield f"{' ' * margin} {bar} {' ' * left}{painter.paint(line_of + text, style)}"
 
 
@@ -193,7 +206,7 @@ def _context(source: SourceFile, line: int) -> int | None:
 
 def _window(content: str, marks: list[_Mark], room: int) -> tuple[int, str]:
     """The part of a line that fits and holds its first mark, and how many columns are cut off."""
-    shown = _visible(content)
+    shown = visible(content)
     if _display_width(content) <= room or not marks:
         return 0, shown if len(shown) <= room else shown[: room - 1] + "…"
     start = min(_display_width(content[: mark.start]) for mark in marks)
@@ -202,19 +215,6 @@ def _window(content: str, marks: list[_Mark], room: int) -> tuple[int, str]:
     offset = start - room // 3
     cut = shown[offset + 1 : offset + room - 1]
     return offset, "…" + cut + ("…" if len(shown) > offset + room - 1 else "")
-
-
-def _visible(text: str) -> str:
-    """Tabs as spaces, characters that would disturb a terminal as a replacement mark."""
-    parts = []
-    for ch in text:
-        if ch == "\t":
-            parts.append(" " * TAB_WIDTH)
-        elif unicodedata.category(ch) in ("Cc", "Cf", "Cs", "Co", "Cn"):
-            parts.append("\N{REPLACEMENT CHARACTER}")
-        else:
-            parts.append(ch)
-    return "".join(parts)
 
 
 def _display_width(text: str) -> int:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 def run(args: Arguments) -> int:
     """Runs queries on Spark and shows results and progress."""
-    return run_program(args, _load_as_json(args.file) if args.json else load(args.file))
+    functions = args.allow_functions
+    return run_program(args, _load_as_json(args.file, functions) if args.json else load(args.file, functions=functions))
 
 
 def run_program(args: Arguments, program: Loaded) -> int:
@@ -79,7 +80,7 @@ def backfill(args: Arguments) -> int:
 
     if args.remove and args.into is None:
         raise UsageError("--remove needs --into: of what is printed some may be left out, and the rows would be gone")
-    program = _load_as_json(args.file) if args.json else load(args.file)
+    program = _load_as_json(args.file, args.allow_functions) if args.json else load(args.file, functions=args.allow_functions)
     if program.result is None or not program.ok:
         return PROGRAM_ERROR
     kept = keeps_dropped(program.result)
@@ -246,11 +247,12 @@ def _write_reports(
     return written
 
 
-def _load_as_json(name: str) -> Loaded:
+def _load_as_json(name: str, functions: bool) -> Loaded:
     """The same for ``run --json``, which prints nothing but JSON lines."""
+    from streamq.runtime.permission import limited
     from streamq.runtime.programs import load_program
 
-    program = load_program(name)
+    program = limited(load_program(name), functions=functions)
     show_as_json(program)
     return program
 
@@ -259,16 +261,18 @@ def show_as_json(program: Loaded) -> None:
     """A JSON line for each thing that is wrong with a program."""
     import json
 
+    from streamq.dsl.visible import escaped
+
     for diagnostic in program.diagnostics:
         record = {"type": "diagnostic", **diagnostic.to_dict(program.sources)}
-        print(json.dumps(record, ensure_ascii=False))
+        print(escaped(json.dumps(record, ensure_ascii=False)))
 
 
 def _with_settings(plan: PhysicalPlan, given: list[str]) -> PhysicalPlan:
     """The plan with ``--set key=value`` over the program's own settings."""
     from dataclasses import replace
 
-    from streamq.compiler.binder.settings import BANNED
+    from streamq.compiler.binder.settings import BANNED, open_secret
     from streamq.compiler.options import SETTINGS
     from streamq.stdlib.options import Problem, read_value
 
@@ -281,6 +285,8 @@ def _with_settings(plan: PhysicalPlan, given: list[str]) -> PhysicalPlan:
         if key.lower().startswith("spark."):
             if key.casefold() in {banned.casefold() for banned in BANNED}:
                 raise UsageError(f"--set {key}: the meaning of programs rests on this setting")
+            if (problem := open_secret(key, value)) is not None:
+                raise UsageError(f"--set {key}: {problem.message}; {problem.help}")
             settings[key] = value
             continue
         spec = SETTINGS.get(key.casefold())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.source import NO_SPAN, Span
 from streamq.runtime.paths import resolve
-from streamq.stdlib.secrets import reference
+from streamq.stdlib.options import OptionValue
+from streamq.stdlib.secrets import holds_secret, reference
 
 
 def reveal(value: str, base_dir: str, origin: Span = NO_SPAN) -> str:
@@ -33,6 +35,14 @@ def reveal(value: str, base_dir: str, origin: Span = NO_SPAN) -> str:
     if not found:
         raise Abort(_missing(f"the file `{name}`, which holds a secret, is empty", origin))
     return found
+
+
+def reveal_settings(settings: Mapping[str, OptionValue], base_dir: str) -> dict[str, OptionValue]:
+    """The settings with the secrets of Spark in them; Abort with SQ0709 where one is not there."""
+    return {
+        key: reveal(str(value), base_dir) if key.startswith("spark.") and holds_secret(key) and reference(str(value)) is not None else value
+        for key, value in settings.items()
+    }
 
 
 def _missing(message: str, origin: Span) -> Diagnostic:

@@ -20,6 +20,7 @@ def main(files: Mapping[str, str]) -> NoReturn:
 
 
 def _run(files: Mapping[str, str]) -> int:
+    from streamq.runtime.permission import limited
     from streamq.runtime.programs import load_embedded
     from streamq.runtime.run_command import run_program, show_as_json
 
@@ -28,7 +29,7 @@ def _run(files: Mapping[str, str]) -> int:
     add_run_options(parser)
     parser.add_argument("--base", type=Path, default=Path(), metavar="DIR", help="folder that relative paths start from")
     args = parser.parse_args(namespace=argparse.Namespace(file=name))
-    program = load_embedded(files, args.base)
+    program = limited(load_embedded(files, args.base), functions=args.allow_functions)
     if args.json:
         show_as_json(program)
     else:

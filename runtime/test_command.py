@@ -9,6 +9,8 @@ from time import perf_counter
 
 from streamq.dsl.diagnostics import Abort
 from streamq.dsl.source import SourceMap
+from streamq.dsl.visible import visible_lines
+from streamq.runtime import permission
 from streamq.runtime.arguments import Arguments
 from streamq.runtime.fixtures.discover import NoTests, find_files
 from streamq.runtime.fixtures.junit import to_junit
@@ -30,6 +32,8 @@ from streamq.runtime.output import (
 def run_tests(args: Arguments) -> int:
     """Runs the tests that users wrote for their programs."""
     began = perf_counter()
+    if args.allow_functions:
+        permission.allow()
     try:
         files = find_files(args.paths)
     except NoTests as error:
@@ -72,7 +76,7 @@ def _run_files(files: Sequence[str], runner: Runner) -> list[FileOutcome]:
         if outcome is None:
             continue
         outcomes.append(outcome)
-        print("\n".join([file_line(outcome), *untold_lines(outcome)]), flush=True)
+        print(visible_lines("\n".join([file_line(outcome), *untold_lines(outcome)])), flush=True)
         found = [*outcome.diagnostics, *(d for o in outcome.outcomes for d in o.diagnostics)]
         show(tuple(found), outcome.sources, err=False)
     return outcomes

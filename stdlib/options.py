@@ -11,9 +11,12 @@ from streamq.dsl.diagnostics import InternalError, did_you_mean
 from streamq.dsl.records import dataclass
 from streamq.dsl.words import UNITS
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
-from streamq.stdlib.secrets import reference
+from streamq.stdlib.secrets import has_password, reference
 
 OptionValue = str | int | float | bool
+
+IN_ADDRESS = "leave it out there, and give it where a secret has a place: an option or a setting with 'env:NAME' or 'file:PATH'"
+"""The way out for a password in an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,9 @@ def read_options(
             tried.add(option.name)
             if option.secret and reference(str(value)) is None:
                 problems.append(_open_secret(option, key))
+                continue
+            if isinstance(value, str) and has_password(value):
+                problems.append(Problem("SQ0708", key, f"the address in option `{option.name}` has a password in it", IN_ADDRESS))
                 continue
             read = read_value(option, value)
             if isinstance(read, Problem):

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 
-_SECRET = r"(?i)(secret|password|passwd|token|credential|access[._-]?key|account[._-]?key|private[._-]?key)"
+SECRET_NAMES = r"(?i)(secret|password|passwd|token|credential|access[._-]?key|account[._-]?key|private[._-]?key)"
+"""What names of settings and options with secrets have in them; Java reads it as Python does."""
+
+_ABOUT_ONE = r"(?i)(provider|providers|file|path|dir|class|type|enabled|interval|ratio|timeout|ttl|expiry|url|uri|endpoint|location|algorithm|regex)$"
+"""How names end that say something of a secret, and hold none."""
+
 _USER = r"(?<=://)[^/@\s]+(?=@)"
+_PASSWORD = r"(?i)://[^/@\s:]*:[^/@\s]+@|[?&;](password|passwd|pwd|secret|token|access_key|accountkey)=[^&;\s]"
 
 _REFERENCE = r"(env|file):\s*(\S.*?)\s*"
 
@@ -14,7 +20,17 @@ HIDDEN = "***"
 
 def is_secret(key: str) -> bool:
     """True for the name of a setting whose value is a secret, ``spark.hadoop.fs.s3a.secret.key`` for instance."""
-    return re.search(_SECRET, key) is not None
+    return re.search(SECRET_NAMES, key) is not None
+
+
+def holds_secret(key: str) -> bool:
+    """True for a setting that has a secret itself as its value; ``credentials.provider`` or ``oauthTokenFile`` have none."""
+    return is_secret(key) and re.search(_ABOUT_ONE, key) is None
+
+
+def has_password(text: str) -> bool:
+    """True for an address with a password in it: ``postgres://me:word@host/``, ``jdbc:…?password=word``."""
+    return re.search(_PASSWORD, text) is not None
 
 
 def redacted(text: str) -> str:

@@ -41,6 +41,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture
+def functions_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of the test may bring Python functions with them."""
+    monkeypatch.setenv("STREAMQ_ALLOW_FUNCTIONS", "1")
+
+
 @pytest.fixture(autouse=True)
 def _stop_queries(request: pytest.FixtureRequest) -> Iterator[None]:
     """A query that a test leaves running would slow down, or break, the tests after it."""

@@ -7,7 +7,8 @@ from streamq.compiler.ir.logical import OptionValue
 from streamq.compiler.options import SETTINGS
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import did_you_mean
-from streamq.stdlib.options import Problem, read_value
+from streamq.stdlib.options import IN_ADDRESS, Problem, read_value
+from streamq.stdlib.secrets import has_password, holds_secret, reference
 
 BANNED = (
     "spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive",
@@ -28,6 +29,9 @@ def bind_setting(
                 "SQ0703", f"`{key}` cannot be set, the meaning of programs rests on it", node.span
             )
             return
+        if (problem := open_secret(key, node.value)) is not None:
+            context.error(problem.code, problem.message, node.span, help=problem.help)
+            return
         if any(key.casefold() == known.casefold() for known in settings):
             _twice(key, node, context)
         settings[key] = node.value
@@ -47,6 +51,18 @@ def bind_setting(
     if spec.name in settings:
         _twice(spec.name, node, context)
     settings[spec.name] = value
+
+
+def open_secret(key: str, value: OptionValue) -> Problem | None:
+    """What is wrong with a setting of Spark that has a secret as its value, and not where to find it."""
+    if isinstance(value, bool):
+        return None
+    if holds_secret(key) and reference(str(value)) is None:
+        message = f"setting `{key}` holds a secret, and whoever reads the program would know it"
+        return Problem("SQ0708", key, message, "write 'env:NAME' for a variable of the environment, or 'file:PATH'")
+    if isinstance(value, str) and has_password(value):
+        return Problem("SQ0708", key, f"the address in setting `{key}` has a password in it", IN_ADDRESS)
+    return None
 
 
 def _twice(key: str, node: ast.SetOption, context: BindContext) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from streamq.compiler.explain.model import ExplainModel
+from streamq.dsl.visible import escaped, visible
 
 
 def to_json(model: ExplainModel) -> str:
@@ -31,7 +32,7 @@ def to_json(model: ExplainModel) -> str:
             for n in model.notices
         ],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return escaped(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def to_mermaid(model: ExplainModel) -> str:
@@ -51,7 +52,8 @@ def to_mermaid(model: ExplainModel) -> str:
 
 
 def _escape(text: str) -> str:
-    short = text if len(text) <= 120 else text[:119] + "…"
-    return (
-        short.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
-    )
+    short = visible(text if len(text) <= 120 else text[:119] + "…")
+    # ``#`` begins what Mermaid reads as a character's number.
+    for sign, entity in (("#", "#35;"), ("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
+        short = short.replace(sign, entity)
+    return short

@@ -17,7 +17,7 @@ from streamq.dsl.diagnostics import Diagnostic
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.connectors import EVENT_TIME, find_connector
 from streamq.stdlib.overload.hash_steps import HASH_STEPS
-from streamq.stdlib.secrets import is_secret, redacted
+from streamq.stdlib.secrets import holds_secret, redacted, reference
 from streamq.stdlib.sink_options import OWN_WRITERS
 
 SETTINGS = {
@@ -130,10 +130,10 @@ def refusals(plan: ph.PhysicalPlan) -> tuple[Diagnostic, ...]:
 def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
     """The text of the program; one function per query."""
     settings = settings_of(plan)
-    parts = [HEADER.format(name=name.replace('"', "'")), STREAM_PATH, "\n\n", *map(_edge, plan.edges)]
+    parts = [HEADER.format(name=re.sub(r"[^\w .-]", "_", name)), STREAM_PATH, "\n\n", *map(_edge, plan.edges)]
     parts.append("SETTINGS = {\n")
     parts += [
-        f"    {literal(k)}: {_from_environment(k) if is_secret(k) else literal(v)},\n"
+        f"    {literal(k)}: {_secret(k, v) if holds_secret(k) else literal(v)},\n"
         for k, v in settings.items()
     ]
     parts.append("}\n")
@@ -180,6 +180,12 @@ def _state_store(plan: ph.PhysicalPlan) -> dict[str, str]:
 def _from_environment(name: str) -> str:
     """Where the program finds a value that is not written into it."""
     return f"os.environ[{literal(re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_'))}]"
+
+
+def _secret(key: str, value: str) -> str:
+    """Where the program finds a secret: in the variable that the program's text names, else in one named for the option."""
+    where = reference(value)
+    return f"os.environ[{literal(where[1])}]" if where is not None and where[0] == "env" else _from_environment(key)
 
 
 def _settings(plan: ph.PhysicalPlan) -> dict[str, str]:
@@ -272,7 +278,7 @@ def options_of(connector: str, options: dict[str, ph.OptionValue]) -> dict[str, 
             continue
         unit, size = _UNITS.get(key, ("", 1))
         if secret:
-            shown = _from_environment(key)
+            shown = _secret(key, str(value))
         elif isinstance(value, bool):
             shown = literal(str(value).lower())
         else:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 from streamq.dsl.records import dataclass, field
+from streamq.dsl.visible import escaped_python
 
 
 def literal(text: str) -> str:
     """A Python string literal in double quotes; nothing in it can end the literal."""
-    return json.dumps(text, ensure_ascii=False)
+    return escaped_python(json.dumps(text, ensure_ascii=False))
 
 
 @dataclass

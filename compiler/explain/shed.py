@@ -27,6 +27,7 @@ from streamq.compiler.passes.base import PassContext
 from streamq.compiler.passes.push_predicates import push_predicates
 from streamq.compiler.passes.share_subplans import share_subplans
 from streamq.dsl import ast
+from streamq.dsl.visible import visible
 
 TEST = 0.2
 """What it costs to decide on a row, in the units of ``analysis/costs.py``."""
@@ -41,7 +42,7 @@ MOST_PLACES = 40
 
 def to_shed_text(result: CompileResult) -> str:
     """The text of ``explain --shed``."""
-    return "\n".join(_lines(result)) + "\n"
+    return "\n".join(map(visible, _lines(result))) + "\n"
 
 
 def _lines(result: CompileResult) -> Iterator[str]:

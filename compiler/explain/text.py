@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamq.compiler.explain.model import Box, ExplainModel
+from streamq.dsl.visible import visible
 
 
 def to_text(model: ExplainModel) -> str:
@@ -19,7 +20,7 @@ def to_text(model: ExplainModel) -> str:
             lines += [f"    why: {n.hint}"] if n.hint else []
             lines += [f"    do: {n.action}"] if n.action else []
         lines.append("")
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(map(visible, lines)).rstrip() + "\n"
 
 
 def _tree(

@@ -23,6 +23,7 @@ from streamq.runtime.kafka_servers import unreachable
 from streamq.runtime.metrics import RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import Event, Happened, RunListener, RunOptions, SilentListener
+from streamq.runtime.secrets import reveal_settings
 from streamq.runtime.spark.cluster import master_of, no_shared_folder
 from streamq.runtime.spark.errors import silence_python_loggers
 from streamq.runtime.spark.functions import register_functions
@@ -117,7 +118,7 @@ def _report(run: Watch, ended_by: str, seconds: float) -> RunReport:
 
 def session_settings(plan: PhysicalPlan) -> dict[str, OptionValue]:
     """The program's settings by the names that Spark has for them."""
-    settings = dict(plan.settings)
+    settings = reveal_settings(dict(plan.settings), plan.base_dir)
     partitions = settings.pop("shuffle_partitions", None)
     if partitions is not None:
         settings["spark.sql.shuffle.partitions"] = partitions

@@ -31,6 +31,8 @@ from streamq.runtime.spark.cluster import (
 from streamq.runtime.spark.control_source import ASKED_WHEN_PLANNED
 from streamq.runtime.spark.java import JavaHome, find_java
 from streamq.runtime.spark.spark_home import spark_home
+from streamq.runtime.spark.submit_secrets import submit_arguments
+from streamq.stdlib.secrets import SECRET_NAMES, holds_secret
 
 Setting = str | int | float | bool
 
@@ -42,6 +44,7 @@ DEFAULTS: dict[str, Setting] = {
     "spark.master": LOCAL,
     "spark.driver.memory": "2g",
     "spark.ui.enabled": False,
+    "spark.redaction.regex": SECRET_NAMES,
     "spark.ui.showConsoleProgress": False,
     # Spark keeps these lists even without a UI; a long run should not grow.
     "spark.ui.retainedJobs": 50,
@@ -112,12 +115,14 @@ def create_session(
     ]
     builder = SparkSession.builder.appName(app)
     resolved = resolve_settings(chosen, flags, fast_start=fast_start)
+    secrets = {key: value for key, value in resolved.items() if holds_secret(key)}
     for key, value in resolved.items():
-        builder = builder.config(key, value)
+        if key not in secrets:
+            builder = builder.config(key, value)
     python = os.environ.get("PYSPARK_PYTHON") or sys.executable
     package = Path(pyspark.__file__).parent
-    with _environment(
-        JAVA_HOME=str(home.home),
+    with submit_arguments(secrets) as arguments, _environment(
+        **arguments, JAVA_HOME=str(home.home),
         PYSPARK_PYTHON=python,
         SPARK_HOME=str(spark_home(package, own_interpreter=python == sys.executable)),
         **({"SPARK_LOCAL_IP": LOOPBACK} if on_this_machine(resolved["spark.master"]) else {}),

@@ -19,6 +19,7 @@ from streamq.runtime.control.offsets import Files, Numbers, Records, Span
 from streamq.runtime.datafiles import FileColumns, columns_of
 from streamq.runtime.paths import (
     data_files,
+    file_name,
     from_log,
     is_remote,
     resolve,
@@ -184,7 +185,7 @@ def _read_script(
     context: SourceContext,
 ) -> DataFrame:
     """The rows that a test's ``StreamScript`` wrote: JSON files, one micro-batch per file."""
-    path = Path(context.memory_dir or context.base_dir or ".") / name
+    path = Path(context.memory_dir or context.base_dir or ".") / file_name(name)
     path.mkdir(parents=True, exist_ok=True)
     if isinstance(scan, ScanStream):
         reader = reader.option("maxFilesPerTrigger", 1)

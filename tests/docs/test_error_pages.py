@@ -24,6 +24,7 @@ TOLD_IN_WORDS = {
     "SQ0005": "takes binary data or a long text; `test_text_that_is_no_program` makes one",
     "SQ0108": "takes more than a thousand nested nodes; `test_deep_nesting` makes one",
     "SQ0709": "happens when a run begins without its secret",
+    "SQ0710": "happens when a run, not a check, would import the function",
     "SQ0801": "happens inside Spark while a query runs",
     "SQ0802": "needs a machine without Java",
     "SQ0804": "happens when a run reads the row",
@@ -90,6 +91,7 @@ def test_situation_says_when_and_what_to_do(code: str) -> None:
     assert "## What to do" in page.text
 
 
+@pytest.mark.usefixtures("functions_allowed")
 @pytest.mark.parametrize("code", OF_TESTS)
 def test_tests_on_the_page(code: str, tmp_path: Path) -> None:
     """``refused`` blocks are files of tests that give exactly the code, those of ``accepted`` ones pass."""

@@ -28,7 +28,7 @@ from tests.docs.pages import (
 )
 from tests.docs.programs import compile_in, program_of, told
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("functions_allowed")]
 
 SHOWING = [read_page(DOCS / "architecture.md"), *pages(DOCS / "language")]
 

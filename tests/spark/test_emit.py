@@ -292,6 +292,7 @@ def test_files_per_trigger_makes_batches(spark: SparkSession, tmp_path: Path) ->
     assert report.totals[0].batches == 3
 
 
+@pytest.mark.usefixtures("functions_allowed")
 def test_python_function_over_arrow_arrays(
     spark: SparkSession, tmp_path: Path, events: StreamScript
 ) -> None:

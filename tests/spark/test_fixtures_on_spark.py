@@ -391,6 +391,7 @@ def test_joins_on_sets(folder: Path, on_spark: FixtureRuns) -> None:
     assert one.not_compared == ()
 
 
+@pytest.mark.usefixtures("functions_allowed")
 def test_functions_of_the_program_are_called_on_both(folder: Path, on_spark: FixtureRuns) -> None:
     """The functions work on values alone: whether they get many at once is nothing that a test may see."""
     (folder / "called_on_both.py").write_text(OWN_FUNCTIONS)

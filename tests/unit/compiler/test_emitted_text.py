@@ -11,14 +11,14 @@ import pytest
 from streamq.compiler.driver import compile_program
 from streamq.compiler.explain.pyspark_source import to_pyspark
 from streamq.runtime import cli
-from streamq.stdlib.secrets import is_secret, redacted
+from streamq.stdlib.secrets import has_password, holds_secret, is_secret, redacted
 
 SECRETS = """
-SET spark.hadoop.fs.s3a.secret.key = 'hush-1';
-SET spark.hadoop.fs.s3a.access.key = 'hush-2';
+SET spark.hadoop.fs.s3a.secret.key = 'env:S3_SECRET';
+SET spark.hadoop.fs.s3a.access.key = 'file:s3.key';
 CREATE STREAM s (k STRING, ts TIMESTAMP, WATERMARK FOR ts)
-  WITH (connector = 'file', format = 'json', path = 's3a://user:hush-3@bucket/in');
-CREATE SINK out WITH (connector = 'file', format = 'json', path = 's3a://user:hush-4@bucket/out');
+  WITH (connector = 'file', format = 'json', path = 's3a://hush-3@bucket/in');
+CREATE SINK out WITH (connector = 'file', format = 'json', path = 's3a://hush-4@bucket/out');
 CREATE QUERY q INTO out AS SELECT k FROM s;
 """
 
@@ -45,7 +45,7 @@ def test_the_program_takes_secrets_from_the_environment() -> None:
     text = to_pyspark(compile_program(SECRETS).require())
     ast.parse(text)
     for name in (
-        "SPARK_HADOOP_FS_S3A_SECRET_KEY", "SPARK_HADOOP_FS_S3A_ACCESS_KEY", "S_SCAN_PATH", "OUT_PATH"
+        "S3_SECRET", "SPARK_HADOOP_FS_S3A_ACCESS_KEY", "S_SCAN_PATH", "OUT_PATH"
     ):
         assert f'os.environ["{name}"]' in text
 
@@ -53,9 +53,25 @@ def test_the_program_takes_secrets_from_the_environment() -> None:
 def test_what_is_a_secret() -> None:
     for key in ("spark.hadoop.fs.s3a.secret.key", "fs.azure.account.key.x", "sasl.PASSWORD", "api_token"):
         assert is_secret(key)
+        assert holds_secret(key)
+    for key in ("spark.hadoop.fs.s3a.aws.credentials.provider", "spark.kubernetes.authenticate.oauthTokenFile", "ssl.keyPassword.enabled"):
+        assert is_secret(key)
+        assert not holds_secret(key)
     for key in ("spark.sql.shuffle.partitions", "spark.driver.memory", "path"):
         assert not is_secret(key)
     assert redacted("s3a://a:b@c/d and hdfs://e/f@g") == "s3a://***@c/d and hdfs://e/f@g"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("s3a://key:word@bucket/in", True), ("postgres://me:p%40ss@host/db", True), ("jdbc:postgresql://h/db?user=u&password=p", True),
+        ("https://h/x;AccountKey=abc", True), ("abfss://container@account.dfs.core.windows.net/x", False), ("s3a://bucket/a:b@c", False),
+        ("hdfs://host:8020/x", False), ("data/in", False), ("https://h/x?token=", False),
+    ],
+)  # fmt: skip
+def test_passwords_in_addresses(text: str, expected: bool) -> None:
+    assert has_password(text) is expected
 
 
 def test_names_of_any_kind_are_quoted() -> None:

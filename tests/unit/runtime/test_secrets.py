@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from streamq.compiler.driver import compile_program
 from streamq.dsl.diagnostics import Abort
-from streamq.runtime.secrets import reveal
+from streamq.runtime import cli
+from streamq.runtime.render import render_diagnostics
+from streamq.runtime.secrets import reveal, reveal_settings
 from streamq.stdlib.connectors import find_connector, validate_options
 from streamq.stdlib.secrets import reference
 
@@ -53,3 +56,28 @@ def test_no_secret_in_a_program_nor_in_what_is_said_of_it() -> None:
     assert len(told) == 1
     assert "hunter2" not in f"{told[0].message} {told[0].help}"
     assert "token" in validate_options(spec, {**given, "token": "env:T"}, "stream")[0]
+
+
+def test_what_is_printed_of_an_open_secret_has_stars_for_it() -> None:
+    text = "SET spark.hadoop.fs.s3a.secret.key = 'hunter2';\nCREATE STREAM s (k INT) WITH (connector = 'file', path = 's3a://k:hunter2@b/');\nSELECT k FROM s;"
+    result = compile_program(text)
+    assert [d.code for d in result.diagnostics] == ["SQ0708", "SQ0708"]
+    shown = render_diagnostics(result.diagnostics, result.sources)
+    assert "hunter2" not in shown
+    assert "SET spark.hadoop.fs.s3a.secret.key = '*******';" in shown
+
+
+def test_settings_are_revealed_where_a_session_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("S3", "geheim")
+    given = {"spark.x.secret": "env:S3", "spark.plain": "env:S3", "trigger_interval": 1000, "spark.x.password": "open"}
+    assert reveal_settings(given, "/") == {**given, "spark.x.secret": "geheim"}
+
+
+def test_the_command_line_takes_no_secret_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    Path("p.cql").write_text("CREATE STREAM s (k INT) WITH (connector = 'file', path = 'in', format = 'json'); SELECT k FROM s;")
+    assert cli.main(["run", "p.cql", "--set", "spark.hadoop.fs.s3a.secret.key=hunter2"]) == 2
+    shown = capsys.readouterr().err
+    assert "env:NAME" in shown
+    assert "hunter2" not in shown
