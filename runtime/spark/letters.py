@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from streamq.runtime.control.offsets import Files, span_of
 from streamq.runtime.paths import from_log, resolve
 from streamq.runtime.spark.emit import EmitContext, scans_of
 from streamq.runtime.spark.sources import read_again
-from streamq.runtime.supervise.letters import REFUSED, folder_name
+from streamq.runtime.supervise.letters import REFUSED, Aside, folder_name, write_letters
 
 FAILURES = (PySparkException, Py4JError, OSError)
 """What goes wrong where rows are read again or written."""
@@ -39,9 +39,20 @@ def write_input(query: PhysicalQuery, batch: int, checkpoint: Path, folder: Path
             _write_json(read_again(scan, span, context.sources), target)
 
 
-def write_refused(batch: DataFrame, folder: Path) -> None:
-    """What a micro-batch was to write, as JSON lines; one of FAILURES."""
-    _write_json(batch, folder / REFUSED)
+BatchFunction = Callable[[DataFrame, int], None]
+
+
+def letters_instead(write: BatchFunction, aside: Mapping[int, Aside]) -> BatchFunction:
+    """The function of a sink, but for micro-batches whose rows it refused: those are read as well, and put aside."""
+
+    def take_batch(batch: DataFrame, number: int) -> None:
+        found = aside.get(number)
+        if found is None or not found.refused:
+            write(batch, number)
+            return
+        write_letters(Path(found.letters), found.note, lambda draft: _write_json(batch, draft / REFUSED))
+
+    return take_batch
 
 
 def _write_json(frame: DataFrame, target: Path) -> None:

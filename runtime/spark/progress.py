@@ -29,13 +29,16 @@ Progress = Mapping[str, Any]
 
 @dataclass(slots=True)
 class ProgressReader:
-    """Reads the reports of one running query that were not read before, oldest first. ``aside``: what was put aside of it."""
+    """Reads the reports of one running query that were not read before, oldest first. ``aside``: what was put aside of it.
+
+    ``input_taken``: when the last micro-batch took its input, in seconds since the epoch.
+    """
 
     query: StreamingQuery
     name: str
     aside: Mapping[int, Aside] = field(default_factory=dict)
+    input_taken: float | None = None
     _last: tuple[int, str] | None = None
-    _input_taken: float | None = None
 
     @property
     def latest(self) -> int:
@@ -58,11 +61,11 @@ class ProgressReader:
         for report in reversed(fresh):
             self._last = (report["batchId"], report["timestamp"])
             if "addBatch" in report["durationMs"]:
-                sample = sample_of(self.name, report, self._input_taken)
+                sample = sample_of(self.name, report, self.input_taken)
                 if (aside := self.aside.get(sample.batch)) is not None:
                     sample = put_aside(sample, report, aside)
                 yield sample, looked_of(report)
-                self._input_taken = _seconds(report["timestamp"])
+                self.input_taken = _seconds(report["timestamp"])
 
 
 def sample_of(query: str, report: Progress, input_taken: float | None) -> QuerySample:

@@ -21,6 +21,7 @@ from streamq.runtime.paths import is_remote, resolve
 from streamq.runtime.sink_errors import SinkFailed
 from streamq.runtime.sink_log import remove_unfinished
 from streamq.runtime.spark.emit import state_store
+from streamq.runtime.spark.letters import letters_instead
 from streamq.runtime.spark.progress import OUTPUT_METRIC
 from streamq.runtime.spark.writers.base import Writer
 from streamq.runtime.spark.writers.offered import writer_of
@@ -114,13 +115,14 @@ def _start(query: PhysicalQuery, frame: DataFrame, context: SinkContext) -> Stre
         case "noop":
             return _writer(query, frame, context).format("noop").start()
         case "kafka":
-            return _writer(query, _observed(frame), context).foreachBatch(_record_function(query, context)).start()
+            write = letters_instead(_record_function(query, context), context.aside)
+            return _writer(query, _observed(frame), context).foreachBatch(write).start()
         case "file":
             return _file_writer(query, _writer(query, _observed(frame), context), context).start()
         case _ if (own := writer_of(query, context.checkpoint, context.base_dir)) is not None:
             own.prepare(frame)
             writer = _writer(query, _observed(frame), context)
-            return writer.foreachBatch(_own_batch(own, query, context.feed)).start()
+            return writer.foreachBatch(letters_instead(_own_batch(own, query, context.feed), context.aside)).start()
         case _:
             raise InternalError(f"{query.name}: no Spark sink for connector {sink.connector!r}")
 

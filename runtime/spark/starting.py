@@ -20,6 +20,7 @@ from streamq.runtime.control.steering import Steering
 from streamq.runtime.disk import of_error
 from streamq.runtime.paths import is_remote, resolve
 from streamq.runtime.run import RunOptions
+from streamq.runtime.sink_errors import SinkRefused
 from streamq.runtime.spark.emit import EmitContext, build_frame, source_names
 from streamq.runtime.spark.errors import text_of, to_diagnostic
 from streamq.runtime.spark.gate import create_gate
@@ -101,6 +102,8 @@ class Starter:
 
     def failure(self, query: PhysicalQuery, error: BaseException, *, starting: bool = False) -> NotStarted:
         """The failure that an error of the query is. ``starting``: what Spark refuses then it always does."""
+        if isinstance(error, SinkRefused):
+            return NotStarted(error.diagnostic, Kind.DATA, refused=True)
         if isinstance(error, Abort):
             return NotStarted(error.diagnostic, kind_of(error.diagnostic.code, ""))
         names = tuple(function.name for function in self.plan.functions)

@@ -70,8 +70,10 @@ class Supervisor:
             handle = self.starter.start(one.plan)
         except NotStarted as failure:
             return failure
+        aside = put_aside(self.starter.folder(one.plan))
         one.handle = handle
-        one.reader = ProgressReader(handle, one.plan.name, put_aside(self.starter.folder(one.plan)))
+        # Rows of the next micro-batch wait since the last one took its input, before the failure.
+        one.reader = ProgressReader(handle, one.plan.name, aside, None if one.reader is None else one.reader.input_taken)
         return None
 
     def restart(self, one: Running) -> None:
@@ -123,13 +125,14 @@ class Supervisor:
         )
         try:
             if refused:
-                # Its rows exist only where the sink is called: the next try writes them (``sinks.py``).
+                # Its rows exist only where the sink is called: the next try writes them (``letters_instead``).
                 place = letters
+                list_aside(folder, batch, Aside(str(place), True, note))
             else:
                 place = write_letters(
                     letters, note, lambda draft: write_input(query, batch, folder, draft, self.starter.context)
                 )
-            list_aside(folder, batch, Aside(str(place), refused))
+                list_aside(folder, batch, Aside(str(place)))
         except NotReadAgain as error_again:
             self.give_up(one, error, len(one.failures), batch, str(error_again))
             return

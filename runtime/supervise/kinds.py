@@ -8,6 +8,7 @@ from streamq.runtime.supervise.policy import Kind
 
 _BY_CODE = {
     "SQ0804": Kind.DATA,
+    "SQ0808": Kind.AWAY,
     "SQ0809": Kind.AWAY,
     "SQ0801": Kind.UNKNOWN,
 }
@@ -17,9 +18,10 @@ _LASTING = re.compile(
     r"STATE_STORE_\w*(?:SCHEMA|PROVIDER|INVALID)|STATE_SCHEMA|STREAMING_STATEFUL_OPERATOR_\w+|UNRESOLVED_COLUMN|PARSE_SYNTAX_ERROR"
     r"|Number of distinct sources|There are \[\d+\] sources in the checkpoint"
 )
-_LOST_WORKER = re.compile(
-    r"ExecutorLostFailure|Lost executor|MetadataFetchFailedException|Could not find CoarseGrainedScheduler"
-    r"|CANNOT_LOAD_STATE_STORE.*Connection refused|Connection refused|Connection reset by peer|UnknownHostException|No route to host"
+_AWAY = re.compile(
+    r"kafka\.common\.errors\.\w*(?:Timeout|Disconnect|NotAvailable|Network|Coordinator)\w*Exception|Timed out waiting for a node assignment"
+    r"|ExecutorLostFailure|Lost executor|MetadataFetchFailedException|Could not find CoarseGrainedScheduler"
+    r"|Connection refused|Connection reset by peer|UnknownHostException|No route to host"
 )
 _FROM_PYTHON = "PYTHON_EXCEPTION"
 
@@ -33,4 +35,4 @@ def kind_of(code: str, text: str) -> Kind:
         return Kind.FINAL
     if _FROM_PYTHON in text:
         return Kind.DATA
-    return Kind.AWAY if _LOST_WORKER.search(text) else Kind.UNKNOWN
+    return Kind.AWAY if _AWAY.search(text) else Kind.UNKNOWN

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -26,17 +26,20 @@ REFUSED = "refused"
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """A micro-batch that was put aside. ``refused``: what it was to write, and not what it read."""
+    """A micro-batch that was put aside. ``letters``: its folder; where ``refused``, what it was to write is put aside and not
+    what it read, into a folder below ``letters`` with that ``note``.
+    """
 
     letters: str
     refused: bool = False
+    note: Mapping[str, object] = field(default_factory=dict)
 
 
 def put_aside(checkpoint: Path) -> dict[int, Aside]:
     """The micro-batches of a query that were put aside; those of a list that cannot be read fail once more."""
     try:
         found = json.loads((checkpoint / LIST).read_text("utf-8"))
-        return {int(n): Aside(str(a["letters"]), bool(a["refused"])) for n, a in found["batches"].items()}
+        return {int(n): Aside(str(a["letters"]), bool(a["refused"]), dict(a["note"])) for n, a in found["batches"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
@@ -44,7 +47,7 @@ def put_aside(checkpoint: Path) -> dict[int, Aside]:
 def list_aside(checkpoint: Path, batch: int, aside: Aside) -> None:
     """Adds a micro-batch to the list; OSError where it cannot be written."""
     batches = put_aside(checkpoint) | {batch: aside}
-    listed = {str(n): {"letters": a.letters, "refused": a.refused} for n, a in sorted(batches.items())}
+    listed = {str(n): {"letters": a.letters, "refused": a.refused, "note": dict(a.note)} for n, a in sorted(batches.items())}
     replace_file(checkpoint / LIST, json.dumps({"batches": listed}, indent=1) + "\n")
 
 

@@ -29,6 +29,8 @@ TOLD_IN_WORDS = {
     "SQ0802": "needs a machine without Java",
     "SQ0804": "happens when a run reads the row",
     "SQ0805": "needs two runs with a change between them",
+    "SQ0809": "needs a disk that is full",
+    "SQ0810": "needs a query that fails while it runs",
     "SQ0807": "happens when a run begins whose folder or port another one has",
     "SQ0808": "needs a server that is not there",
     "SQ0811": "needs an installation without a library",

@@ -1,4 +1,4 @@
-"""Every program in ``docs/language`` compiles, or is refused with the code that its block states.
+"""Every program in ``docs/language`` and on running compiles, or is refused with the code that its block states.
 
 ```` ```sql ```` blocks give no diagnostic at all; ``warns=CODE`` and ``refused=CODE`` name exactly what
 they give. A ``prelude`` block belongs to every block after it; ``alone`` leaves it out.
@@ -9,14 +9,15 @@ from __future__ import annotations
 import pytest
 
 from streamq.dsl.diagnostics import Severity
-from tests.docs.pages import DOCS, Block, Page, pages
+from tests.docs.pages import DOCS, Block, Page, pages, read_page
 from tests.docs.programs import codes_of, compile_in, program_of, told
 
 LANGUAGE = DOCS / "language"
 KNOWN_WORDS = {"prelude", "alone", "output", "ordered"}
 KNOWN_VALUES = {"refused", "warns", "file"}
 EXAMPLES = [
-    (page, block) for page in pages(LANGUAGE) for block in page.blocks if block.language == "sql"
+    (page, block) for page in (*pages(LANGUAGE), read_page(DOCS / "operations.md"))
+    for block in page.blocks if block.language == "sql"
 ]
 
 

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow.json as pajson
+import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from streamq.compiler.driver import compile_program
+from streamq.compiler.ir.physical import PhysicalQuery, SinkSpec
 from streamq.compiler.options import CompileOptions
+from streamq.dsl.diagnostics import Diagnostic
+from streamq.dsl.records import replace
+from streamq.dsl.source import NO_SPAN
 from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport
 from streamq.runtime.run import Event, Happened, RunOptions, SilentListener
+from streamq.runtime.sink_errors import SinkRefused
 from streamq.runtime.spark.runner import run_plan
 from streamq.runtime.supervise import letters
 from streamq.runtime.supervise.letters import put_aside
 
+pytestmark = pytest.mark.usefixtures("functions_allowed")
 FILES, ROWS = 4, 10
 POISON = 13
 """The number of the row that no function takes, of the second file and micro-batch."""
@@ -29,6 +38,14 @@ def checked(n):
     if 13 in n.to_pylist():
         raise ValueError("13 is no number")
     return n
+"""
+LATE = """
+import pyarrow.compute as pc
+
+def late(ms):
+    if (pc.min(ms).as_py() // 1000) % 4 == 1:
+        raise ValueError("not at this time")
+    return ms
 """
 STREAM = """
 SET dead_letters = 'dead'; SET restart_delay = '10 milliseconds'; SET tries = 2;
@@ -140,6 +157,61 @@ def test_malformed_rows_that_end_a_query_are_put_aside_with_their_file(spark: Sp
     assert sorted(put_aside(folder / "state" / "q")) == [2, 4, 5]
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_files_of_each_format_are_copied_and_their_rows_counted(spark: SparkSession, folder: Path, kind: str) -> None:
+    for file in (folder / "in").iterdir():
+        table = pajson.read_json(file)
+        made = file.with_suffix(f".{kind}")
+        if kind == "parquet":
+            pq.write_table(table, made)
+        else:
+            made.write_text("".join(f"{r['n']},{r['ts']:%Y-%m-%dT%H:%M:%SZ}\n" for r in table.to_pylist()))
+        os.utime(made, (file.stat().st_mtime, file.stat().st_mtime))
+        file.unlink()
+    more = ", header = false" if kind == "csv" else ""
+    report = run(spark, folder, PLAIN, kind=kind, more=more)
+    assert report.diagnostics == ()
+    assert sorted(r["n"] for r in report.rows("q")) == good_numbers()
+    (totals,) = report.totals
+    assert (totals.rows_in, totals.dead, totals.kept, totals.malformed) == (FILES * ROWS, ROWS, (FILES - 1) * ROWS, 0)
+    copied = folder / "dead" / "q" / "batch-1" / "numbers" / f"001.{kind}"
+    assert copied.read_bytes() == (folder / "in" / f"001.{kind}").read_bytes()
+
+    # The letters are input like any other, once the function takes the row.
+    again = STREAM.replace("path = 'in'", "path = 'dead/*/batch-*/numbers'").format(more=more, format=kind) + SINK
+    text = again + "CREATE QUERY q INTO out AS SELECT n, checked(0) AS zero FROM numbers;"
+    plan = compile_program(text, CompileOptions(base_dir=str(folder))).require()
+    report = run_plan(plan, RunOptions(once=True), session=spark)
+    assert sorted(r["n"] for r in report.rows("q")) == list(range(ROWS, 2 * ROWS))
+
+
+def test_rows_that_were_made_by_number_are_letters_too_and_shedding_goes_on(spark: SparkSession, folder: Path) -> None:
+    text = """
+    SET dead_letters = 'dead'; SET restart_delay = '10 milliseconds'; SET tries = 2;
+    CREATE STREAM bid (auction BIGINT, price BIGINT, dateTime TIMESTAMP, WATERMARK FOR dateTime)
+      WITH (connector = 'nexmark', table = 'bid', events = 40000, max_events_per_trigger = 10000);
+    CREATE FUNCTION checked (n BIGINT) RETURNS BIGINT AS 'own_checks:late';
+    CREATE SINK gone WITH (connector = 'file', format = 'json', path = 'gone');
+    """
+    (folder / "own_checks.py").write_text(LATE)
+    query = "CREATE QUERY q INTO out AS SELECT checked(CAST(unix_millis(dateTime) AS BIGINT)) AS n FROM bid SHED RANDOM BY 30 PERCENT"
+    plan = compile_program(
+        text + SINK + query + " RECOVER DROPPED INTO gone;", CompileOptions(base_dir=str(folder))
+    ).require()
+    report = run_plan(plan, RunOptions(once=True, checkpoint=folder / "state"), session=spark)
+    assert report.diagnostics == ()
+    (totals,) = report.totals
+    assert totals.dead > 0
+    assert totals.shed > 0
+    assert totals.rows_in == totals.kept + totals.shed + totals.dead == 36_800
+    (batch,) = put_aside(folder / "state" / "q")
+    letters_of = list((folder / "dead" / "q" / f"batch-{batch}" / "bid").glob("*.json"))
+    assert sum(len(p.read_text().splitlines()) for p in letters_of) == totals.dead
+    gone = list((folder / "gone").rglob("*.json"))
+    assert sum(len(p.read_text().splitlines()) for p in gone) == totals.shed
+    assert not (folder / "gone" / "bid" / f"batch-{batch}").exists()
+
+
 def test_without_a_folder_for_letters_the_query_is_given_up_and_the_others_go_on(spark: SparkSession, folder: Path) -> None:
     heard = Heard()
     text = f"{PLAIN} CREATE SINK all_of WITH (connector = 'memory'); CREATE QUERY other INTO all_of AS SELECT n FROM numbers;"
@@ -188,3 +260,45 @@ def test_who_dies_between_the_letters_and_the_list_writes_them_once(
     assert sorted(r["n"] for r in report.rows("q"))[-2 * ROWS :] == good_numbers()[-2 * ROWS :]
     assert (place / letters.NOTE).stat().st_mtime_ns == before
     assert [p.name for p in (folder / "dead" / "q").iterdir()] == ["batch-1"]
+
+
+class Picky:
+    """A sink that takes no numbers above 29."""
+
+    def __init__(self, query: PhysicalQuery) -> None:
+        self.query, self.taken = query, dict[int, list[int]]()
+
+    def check(self) -> None:
+        pass
+
+    def prepare(self, frame: DataFrame) -> None:
+        pass
+
+    def write(self, batch: DataFrame, number: int, stopping: threading.Event) -> None:
+        rows = [r["n"] for r in batch.collect()]
+        if max(rows) > 29:
+            raise SinkRefused(self.query.name, Diagnostic("SQ0806", "the sink refuses rows", NO_SPAN))
+        self.taken[number] = rows
+
+
+def test_rows_that_a_sink_refuses_are_put_aside_as_they_were_to_be_written(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = STREAM.format(more="", format="json") + SINK + "CREATE QUERY q INTO out AS SELECT n + 0 AS n FROM numbers;"
+    plan = compile_program(program, CompileOptions(base_dir=str(folder))).require()
+    query = replace(plan.queries[0], sink=SinkSpec("out", "picky"))
+    sink = Picky(query)
+    monkeypatch.setattr("streamq.runtime.spark.sinks.writer_of", lambda *args: sink)
+    add_file(folder, FILES, [row(20)])
+    heard = Heard()
+    options = RunOptions(once=True, checkpoint=folder / "state")
+    report = run_plan(replace(plan, queries=(query,)), options, heard, session=spark)
+    assert report.diagnostics == ()
+    assert sorted(sink.taken) == [0, 1, 2, 4]
+    (totals,) = report.totals
+    assert (totals.rows_in, totals.kept, totals.dead, totals.refused, totals.rows_out) == (41, 41, 0, 10, 31)
+    place = folder / "dead" / "q" / "batch-3"
+    lines = [json.loads(line)["n"] for p in sorted((place / "refused").glob("*.json")) for line in p.read_text().splitlines()]
+    assert sorted(lines) == list(range(30, 40))
+    assert json.loads((place / "note.json").read_text())["rows"] == "output"
+    assert heard.of("q")[-3:] == [Event.QUARANTINE, Event.RESTART, Event.DONE]

@@ -87,8 +87,8 @@ def test_names_of_queries_stay_inside(tmp_path: Path, name: str) -> None:
 def test_the_list(tmp_path: Path) -> None:
     assert put_aside(tmp_path) == {}
     list_aside(tmp_path, 7, Aside("there"))
-    list_aside(tmp_path, 9, Aside("here", refused=True))
-    assert put_aside(tmp_path) == {7: Aside("there"), 9: Aside("here", True)}
+    list_aside(tmp_path, 9, Aside("here", True, {"query": "q"}))
+    assert put_aside(tmp_path) == {7: Aside("there"), 9: Aside("here", True, {"query": "q"})}
     (tmp_path / LIST).write_text("{")
     assert put_aside(tmp_path) == {}
 
