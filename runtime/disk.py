@@ -59,7 +59,12 @@ def not_written(who: str, reason: str, folder: str, span: Span) -> Diagnostic:
     )
 
 
-def of_error(error: OSError, who: str, folder: Path, span: Span) -> Diagnostic:
+def is_trouble(error: OSError) -> bool:
+    """Whether an error is of a disk that is full or may not be written."""
+    return error.errno in _ERRORS
+
+
+def of_error(error: OSError, who: str, folder: Path | str, span: Span) -> Diagnostic:
     """The diagnostic for what Python's own file functions raised."""
     reason = _ERRORS.get(error.errno or 0) or (error.strerror or str(error)).lower()
     return not_written(who, reason, str(folder), span)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from streamq.compiler.ir.physical import OptionValue, PhysicalPlan
+    from streamq.dsl.diagnostics import Diagnostic
     from streamq.dsl.source import SourceMap
     from streamq.runtime.metrics import RunReport
     from streamq.runtime.programs import Loaded
@@ -69,7 +71,6 @@ def run_program(args: Arguments, program: Loaded) -> int:
 
 def backfill(args: Arguments) -> int:
     """Runs a query over the rows that it shed, all that are there."""
-    import os
     import shutil
     from datetime import UTC, datetime
     from tempfile import TemporaryDirectory
@@ -211,17 +212,35 @@ def _run(
     else:
         listener = LiveListener(console, goals) if console.is_terminal else PlainListener(console)
     try:
-        with listener:
-            report = start(plan, asked, Listeners((listener, *others)))
-    except KeyboardInterrupt:
-        report = RunReport("signal", 0.0)
-    if isinstance(listener, JsonListener):
-        listener.summary(report, sources)
-        return report
-    if not quiet and report.totals:
-        console.print(summary_text(report), soft_wrap=True)
+        try:
+            with listener:
+                report = start(plan, asked, Listeners((listener, *others)))
+        except KeyboardInterrupt:
+            report = RunReport("signal", 0.0)
+        if isinstance(listener, JsonListener):
+            listener.summary(report, sources)
+            return report
+        if not quiet and report.totals:
+            console.print(summary_text(report), soft_wrap=True)
+    except OSError as error:
+        report = RunReport("failed", 0.0, diagnostics=(_not_printed(error),))
     show(report.diagnostics, sources)
     return report
+
+
+def _not_printed(error: OSError) -> Diagnostic:
+    """SQ0809 where the disk of what is printed, or of temporary files, takes no more; any other error is raised again.
+
+    Results would be lost where the run went on. What is left to print goes nowhere.
+    """
+    from streamq.dsl.source import NO_SPAN
+    from streamq.runtime.disk import is_trouble, of_error
+
+    if not is_trouble(error):
+        raise error
+    if error.filename is None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return of_error(error, "the run", error.filename or "standard output", NO_SPAN)
 
 
 def _write_reports(

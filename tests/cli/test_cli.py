@@ -329,6 +329,11 @@ def test_wrong_options_of_run(
     assert text in capsys.readouterr().err
 
 
+def test_events_and_json_do_not_share_standard_output(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", program.name, "--events", "-", "--json"]) == 2
+    assert "both write to standard output" in capsys.readouterr().err
+
+
 def test_run_does_not_start_a_wrong_program(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

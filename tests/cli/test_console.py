@@ -15,12 +15,14 @@ from streamq.runtime.console import (
     JsonListener,
     LiveListener,
     PlainListener,
+    QuietListener,
     progress_table,
     rows_table,
     summary_text,
 )
 from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows, RunReport
 from streamq.runtime.render import render_concise, render_diagnostics, render_summary
+from streamq.runtime.run import Event, Happened
 
 TEXT = """\
 CREATE STREAM s (a INT)
@@ -256,3 +258,63 @@ def test_json_lines() -> None:
 def test_changes_are_told_from_new_rows(update: bool, word: str) -> None:
     rows = ResultRows("hot", 1, ("a",), ((1,),) * 480, 480, update)
     assert word in drawn(rows_table(rows)).splitlines()[0]
+
+
+FAILED = Diagnostic("SQ0801", "query `q` failed: no server", NO_SPAN)
+HAPPENED = (
+    Happened(event=Event.FAILURE, query="q", batch=3, wait_s=1.0, diagnostic=FAILED, text="failed in batch 3; starts again in 1.0 s"),
+    Happened(event=Event.RESTART, query="q", text="started again"),
+    Happened(event=Event.FAILURE, query="q", batch=3, diagnostic=FAILED, text="failed in batch 3"),
+    Happened(event=Event.GIVEN_UP, query="q", batch=3, diagnostic=FAILED, text="given up: no server"),
+    Happened(event=Event.DONE, query="p", text="all input read"),
+    Happened(event=Event.STOPPING, text="stopping"),
+)
+
+
+@pytest.mark.parametrize(
+    ("queries", "lines"),
+    [
+        (("q",), ["q: failed in batch 3; starts again in 1.0 s", "q: started again", "stopping"]),
+        (("p", "q"), ["q: failed in batch 3; starts again in 1.0 s", "q: started again", "q: given up: no server", "stopping"]),
+    ],
+)
+def test_what_happens_is_told_in_lines_that_do_not_say_it_twice(queries: tuple[str, ...], lines: list[str]) -> None:
+    """Where the only query is given up the run ends, and shows the diagnostic in full."""
+    out = io.StringIO()
+    listener = PlainListener(Console(file=out, width=100))
+    listener.started(queries)
+    for one in HAPPENED:
+        listener.happened(one)
+    assert out.getvalue().splitlines() == lines
+
+
+def test_results_alone_leave_standard_output_to_them(capsys: pytest.CaptureFixture[str]) -> None:
+    out = io.StringIO()
+    listener = QuietListener(Console(file=out, width=100))
+    listener.started(("p", "q"))
+    for one in HAPPENED:
+        listener.happened(one)
+    assert out.getvalue() == capsys.readouterr().out == ""
+    listener.happened(HAPPENED[3])
+    assert capsys.readouterr().err == "q: given up: no server\n"
+
+
+def test_what_happens_as_json() -> None:
+    out = io.StringIO()
+    listener = JsonListener(out)
+    for one in HAPPENED:
+        listener.happened(one)
+    records = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [r["event"] for r in records] == ["failure", "restart", "failure", "given_up", "stopping"]
+    assert records[3] == {
+        "type": "event", "event": "given_up", "query": "q", "batch": 3, "text": "given up: no server", "code": "SQ0801",
+    }
+
+
+def test_a_summary_counts_rows_that_were_put_aside_and_names_who_was_given_up() -> None:
+    totals = QueryTotals("q", batches=2, rows_in=30, kept=18, shed=1, malformed=1, dead=10, rows_out=12, refused=6)
+    text = str(summary_text(RunReport("duration", 2.0, (totals,), given_up=("r",))))
+    assert "q: 30 rows in = 18 kept + 1 shed + 1 malformed + 10 put aside" in text
+    assert "12 rows out" in text
+    assert "6 that the sink would not take put aside" in text
+    assert "r: given up" in text

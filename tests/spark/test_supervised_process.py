@@ -189,6 +189,20 @@ def small_disk(folder: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("how", ["--json", "--rows=5"])
+def test_results_that_cannot_be_printed_end_the_run_with_a_diagnostic(folder: Path, how: str) -> None:
+    (folder / "p.cql").write_text(PROGRAM.split("CREATE FUNCTION")[0] + "SELECT n FROM numbers;")
+    with open("/dev/full", "w") as full_device:
+        run = subprocess.run(
+            [sys.executable, "-m", "streamq", "run", "p.cql", "--once", how], cwd=folder, text=True, stdout=full_device,
+            stderr=subprocess.PIPE, timeout=DEADLINE_S, check=False,
+        )
+    assert run.returncode == 3, run.stderr
+    assert "error[SQ0809]: the run cannot write to `standard output`: the disk is full" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
 @contextmanager
 def full(disk: Path) -> Iterator[None]:
     """No room is left on the disk."""
