@@ -272,23 +272,27 @@ def rows_table(rows: ResultRows) -> Group:
     return Group(Text(visible(title), style="bold"), table)
 
 
+_RARE = {"malformed": "malformed", "put aside": "dead"}
+"""Columns that are there where there are such rows, and the total of each."""
+
+
 def progress_table(
     views: dict[str, QueryView], width: int = 100, goals_ms: Mapping[str, int] | None = None
 ) -> Table:
     """One line per query: what came in, what was kept, how fast, how old.
 
-    Malformed rows have a column where there are any, as have the share that is kept (of the last micro-batch, and of
+    Rows that are malformed or were put aside have a column where there are any, as have the share that is kept (of the last micro-batch, and of
     the last seconds) and the age that is asked for; a narrow screen gets no dates.
     """
     goals = goals_ms or {}
-    malformed = any(view.totals.malformed for view in views.values())
+    rare = {n: f for n, f in _RARE.items() if any(getattr(view.totals, f) for view in views.values())}
     table = _table()
     table.add_column("query", no_wrap=True)
     names = ["rows in", "kept", "shed", "in/s", "out/s", "batch", "age", "late"]
     if goals:
         names[3:3] = ["keep", "coverage"]
         names.insert(names.index("age") + 1, "goal")
-    for name in (*names, "malformed") if malformed else names:
+    for name in (*names, *rare):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("watermark", no_wrap=True)
     for name, view in views.items():
@@ -304,8 +308,7 @@ def progress_table(
             cells[3:3] = [_percent(latest.kept, latest.shed), _percent(*view.recent())] if latest else ["", ""]
             goal = goals.get(name)
             cells.insert(-1, "" if goal is None else _duration(goal))
-        if malformed:
-            cells.append(_count(totals.malformed))
+        cells += [_count(getattr(totals, of)) for of in rare.values()]
         dated = width >= (DATED_WITH_GOALS if goals else DATED)
         cells.append(watermark if dated else watermark.partition(" ")[2])
         table.add_row(Text(visible(name)), *cells)
@@ -324,6 +327,8 @@ def progress_line(view: QueryView) -> str:
         f"batch {_duration(latest.batch_ms)}", f"age {_duration(latest.result_age_ms)}",
         f"late {totals.late:,}", f"malformed {totals.malformed:,}",
     ]
+    if totals.dead:
+        parts.append(f"put aside {totals.dead:,}")
     if totals.watermark:
         parts.append(f"watermark {short_time(totals.watermark)}")
     return ", ".join(parts)

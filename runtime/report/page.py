@@ -60,20 +60,20 @@ def document(title: str, body: str) -> str:
 
 def _table(record: RunRecord) -> str:
     """One line per query: where its rows went, and how old its results were."""
-    names = ["query", "rows in", "kept", "shed", "late", "malformed", "completeness", "95 % age", "worst age", "goal"]
+    names = ["query", "rows in", "kept", "shed", "late", "malformed", "put aside", "completeness", "95 % age", "worst age", "goal"]
     head = "".join(f"<th>{name}</th>" for name in names)
     lines: list[str] = []
     for query in record.queries:
         totals, goal, age = query.totals, query.latency_goal_ms, query.age_ms(0.95)
         missed = ' class="missed"' if goal is not None and age is not None and age > goal else ""
-        counts = (totals.rows_in, totals.kept, totals.shed, totals.late, totals.malformed)
+        counts = (totals.rows_in, totals.kept, totals.shed, totals.late, totals.malformed, totals.dead)
         cells = [
             escape(query.name), *(f"{count:,}" for count in counts), f"{completeness(totals):.3f}",
             "" if age is None else _seconds(age), _seconds(totals.worst_age_ms),
             "" if goal is None else _seconds(goal),
         ]
         shown = "".join(
-            f"<td{missed if place == 7 else ''}>{cell}</td>" for place, cell in enumerate(cells)
+            f"<td{missed if name == '95 % age' else ''}>{cell}</td>" for name, cell in zip(names, cells, strict=True)
         )
         lines.append(f"<tr>{shown}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

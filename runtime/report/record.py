@@ -80,6 +80,7 @@ class RunRecord:
     sifted: tuple[Sifted, ...] = ()
     selected: tuple[Selected, ...] = ()
     received: tuple[Received, ...] = ()
+    given_up: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
@@ -87,13 +88,16 @@ class RunRecord:
             "version": VERSION, "program": self.program, "ended_by": self.ended_by,
             "seconds": round(self.seconds, 3), "queries": [q.to_dict() for q in self.queries],
             "sifters": [s.to_dict() for s in self.sifted], "joins": [s.to_dict() for s in self.selected],
-            "edges": [s.to_dict() for s in self.received],
+            "edges": [s.to_dict() for s in self.received], "given_up": list(self.given_up),
         }
 
 
 def completeness(totals: QueryTotals) -> float:
-    """The share of the rows that arrived whole which was kept, late rows taken off; 1 where none arrived."""
-    arrived = totals.kept + totals.shed
+    """The share of the rows that arrived whole which was kept, late rows taken off; 1 where none arrived.
+
+    Rows that were put aside count as not kept.
+    """
+    arrived = totals.kept + totals.shed + totals.dead
     return max(0, totals.kept - totals.late) / arrived if arrived else 1.0
 
 
@@ -118,7 +122,10 @@ class Recorder(SilentListener):
             QueryRecord(t.query, t, _points(self.samples.get(t.query, []), began), goals.get(t.query))
             for t in report.totals
         )
-        return RunRecord(program, report.ended_by, report.seconds, queries, report.sifted, report.selected, report.received)
+        return RunRecord(
+            program, report.ended_by, report.seconds, queries, report.sifted, report.selected, report.received,
+            report.given_up,
+        )
 
 
 def joined(first: QuerySample, second: QuerySample) -> QuerySample:
@@ -126,7 +133,8 @@ def joined(first: QuerySample, second: QuerySample) -> QuerySample:
     batch_ms, rows_in = first.batch_ms + second.batch_ms, first.rows_in + second.rows_in
     return replace(
         second, rows_in=rows_in, kept=first.kept + second.kept, shed=first.shed + second.shed,
-        malformed=first.malformed + second.malformed, late=first.late + second.late, rows_out=first.rows_out + second.rows_out,
+        malformed=first.malformed + second.malformed, dead=first.dead + second.dead, late=first.late + second.late,
+        rows_out=first.rows_out + second.rows_out, refused=first.refused + second.refused,
         batch_ms=batch_ms, rows_per_s=1000 * rows_in / batch_ms if batch_ms else 0.0,
         result_age_ms=max(first.result_age_ms, second.result_age_ms), watermark=second.watermark or first.watermark,
         event_time_max=max(first.event_time_max, second.event_time_max),

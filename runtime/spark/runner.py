@@ -41,7 +41,7 @@ from streamq.runtime.spark.supervisor import Supervisor
 from streamq.runtime.spark.watching import GONE, Watch
 from streamq.runtime.spark.writers.offered import not_ready
 from streamq.runtime.steered import goals_of
-from streamq.runtime.supervise.settings import supervision
+from streamq.runtime.supervise.settings import no_place_for_letters, supervision
 
 
 def run_plan(
@@ -172,6 +172,7 @@ def _before_start(
             found += output_taken(query, plan.base_dir)
         for reason in verdict.reasons if verdict.ok else ():
             run.listener.notice(query.name, f"{reason.where}: {reason.what}")
+    found += no_place_for_letters(dict(plan.settings), queries, plan.base_dir)
     return tuple(found) or not_ready(queries, root, plan.base_dir)
 
 

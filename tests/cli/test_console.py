@@ -299,6 +299,14 @@ def test_results_alone_leave_standard_output_to_them(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == "q: given up: no server\n"
 
 
+def test_what_happens_does_not_steer_the_terminal() -> None:
+    out = io.StringIO()
+    listener = PlainListener(Console(file=out, width=100))
+    listener.happened(Happened(event=Event.QUARANTINE, query="q", text="batch 1 is put aside: \x1b[2J\x07 no"))
+    assert "\x1b" not in out.getvalue()
+    assert "\x07" not in out.getvalue()
+
+
 def test_what_happens_as_json() -> None:
     out = io.StringIO()
     listener = JsonListener(out)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from streamq.compiler.ir.physical import PhysicalQuery, ScanStream, SinkSpec
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import NO_SPAN
 from streamq.runtime.supervise.letters import (
@@ -20,7 +21,7 @@ from streamq.runtime.supervise.letters import (
     write_letters,
 )
 from streamq.runtime.supervise.policy import Rules
-from streamq.runtime.supervise.settings import supervision
+from streamq.runtime.supervise.settings import no_place_for_letters, supervision
 
 ERROR = Diagnostic("SQ0801", "query `q` failed: no", NO_SPAN)
 
@@ -119,3 +120,20 @@ def test_settings_become_rules(tmp_path: Path) -> None:
     once = supervision({}, str(tmp_path), once=True)
     assert (once.rules("q").tries, once.rules("q").patient, once.letters) == (1, False, None)
     assert supervision({"tries": 5}, "", once=True).tries == 5
+
+
+@pytest.mark.parametrize(
+    ("folder", "recursive", "refused"),
+    [
+        ("in/dead", True, "reads"), ("in", True, "reads"), ("in/dead", False, ""), ("dead", True, ""),
+        ("inner", True, ""), ("s3a://bucket/dead", False, "no folder of this machine"),
+    ],
+)
+def test_letters_do_not_become_input_again(tmp_path: Path, folder: str, recursive: bool, refused: str) -> None:
+    options = (("path", "in"), ("format", "json"), ("recursive", recursive))
+    scan = ScanStream(id="s", stream="s", connector="file", schema=(("n", "INT"),), options=options)
+    query = PhysicalQuery("q", scan, "append", SinkSpec(None, "noop"), ())
+    found = no_place_for_letters({"dead_letters": folder}, (query,), str(tmp_path))
+    assert [d.code for d in found] == (["SQ0703"] if refused else [])
+    assert all(refused in d.message for d in found)
+    assert no_place_for_letters({}, (query,), str(tmp_path)) == ()
