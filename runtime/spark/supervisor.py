@@ -28,6 +28,7 @@ from streamq.runtime.supervise.policy import Failure, GiveUp, Kind, Quarantine, 
 from streamq.runtime.supervise.settings import Supervision
 
 NEVER = float("inf")
+PUT_ASIDE = "`SET dead_letters = 'folder'` puts the rows of such a batch aside, and the query goes on"
 
 
 @dataclass(slots=True)
@@ -110,7 +111,8 @@ class Supervisor:
     def give_up(self, one: Running, last: Diagnostic, times: int, batch: int | None, why: str = "") -> None:
         """Ends the query for good; one that failed once is told with what it failed of alone."""
         one.given_up, one.restart_at = True, NEVER
-        found = last if times == 1 and not why else _given_up(one.plan, last, times, batch, why)
+        advice = "" if self.rules.letters is not None else PUT_ASIDE
+        found = last if times == 1 and not why else _given_up(one.plan, last, times, batch, why, advice)
         self.diagnostics.append(found)
         self.tell(Happened(
             event=Event.GIVEN_UP, query=one.plan.name, batch=batch, diagnostic=found, text=f"given up: {found.message}",
@@ -162,13 +164,15 @@ class Supervisor:
         ))
 
 
-def _given_up(query: PhysicalQuery, last: Diagnostic, times: int, batch: int | None, why: str) -> Diagnostic:
+def _given_up(
+    query: PhysicalQuery, last: Diagnostic, times: int, batch: int | None, why: str, advice: str
+) -> Diagnostic:
     at = "before it read a batch" if batch is None else f"at batch {batch}"
     often = "once" if times == 1 else f"{times} times"
     return Diagnostic(
         "SQ0810", f"query `{query.name}` was given up: it failed {often} {at}", last.span,
         notes=(f"the last time: {last.message} ({last.code})", *last.notes, *((why,) if why else ())),
-        help=last.help or "`SET dead_letters = 'folder'` puts the rows of such a batch aside, and the query goes on",
+        help="; ".join(filter(None, (last.help, advice))),
     )
 
 
