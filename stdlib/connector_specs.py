@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from streamq.stdlib.edge_options import EDGE
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
-from streamq.stdlib.sink_options import DUCKDB, POSTGRES, WEBHOOK
+from streamq.stdlib.sink_options import DELTA, DUCKDB, ICEBERG, POSTGRES, WEBHOOK
 
 _FORMATS = ("json", "csv", "parquet")
 
@@ -360,6 +360,8 @@ CONNECTORS: tuple[ConnectorSpec, ...] = (
     POSTGRES,
     DUCKDB,
     WEBHOOK,
+    DELTA,
+    ICEBERG,
     MEMORY_SINK,
     NOOP,
 )
