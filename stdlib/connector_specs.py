@@ -9,7 +9,7 @@ from __future__ import annotations
 from streamq.stdlib.edge_options import EDGE
 from streamq.stdlib.kafka_options import KAFKA_SINK, KAFKA_STREAM
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
-from streamq.stdlib.sink_options import DUCKDB, POSTGRES, WEBHOOK
+from streamq.stdlib.sink_options import DELTA, DUCKDB, ICEBERG, POSTGRES, WEBHOOK
 
 _FORMATS = ("json", "csv", "parquet")
 
@@ -363,6 +363,8 @@ CONNECTORS: tuple[ConnectorSpec, ...] = (
     POSTGRES,
     DUCKDB,
     WEBHOOK,
+    DELTA,
+    ICEBERG,
     MEMORY_SINK,
     NOOP,
 )

@@ -14,7 +14,7 @@ from streamq.stdlib.kafka_options import check_kafka, own_options
 from streamq.stdlib.notation import parse_schema
 from streamq.stdlib.options import OptionValue, Problem, fold_key, read_options, utc_moment
 from streamq.stdlib.registry import ConnectorSpec
-from streamq.stdlib.sink_options import OWN_WRITERS, check_sink
+from streamq.stdlib.sink_options import LAKES, OWN_WRITERS, check_lake, check_sink
 
 
 def find_connector(name: str, role: str) -> ConnectorSpec | None:
@@ -53,6 +53,8 @@ def validate_options(
             check_edge(found, options, problems)
         case name if name in OWN_WRITERS:
             check_sink(spec, found, options, problems)
+        case name if name in LAKES:
+            check_lake(spec, found, options, problems)
         case _:
             pass
     return found, problems

@@ -123,6 +123,36 @@ OWN_WRITERS = frozenset(spec.name for spec in (POSTGRES, DUCKDB, WEBHOOK))
 """Sinks that StreamQ writes into itself: Spark has none of the kind."""
 
 
+_LAKE = (
+    OptionSpec(name="path", type=OptionType.PATH, doc="The folder of the table; or give table."),
+    OptionSpec(name="table", doc="The table, by its name in a catalog of Spark: catalog.schema.table."),
+    OptionSpec(name="partition_by", doc="Columns, with commas, by whose values the table is cut."),
+)
+
+DELTA = ConnectorSpec(
+    name="delta", roles=("sink",), options=_LAKE,
+    guarantee="exactly once: the log of the table knows the micro-batches of a query",
+    doc="A table of Delta Lake, where its jars are given.",
+)
+
+ICEBERG = ConnectorSpec(
+    name="iceberg", roles=("sink",), options=_LAKE,
+    guarantee="exactly once: the snapshots of the table know the micro-batches of a query",
+    doc="A table of Apache Iceberg, where its jar is given.",
+)
+
+LAKES = frozenset({DELTA.name, ICEBERG.name})
+
+
+def check_lake(spec: ConnectorSpec, found: dict[str, OptionValue], given: Mapping[str, OptionValue], problems: list[Problem]) -> None:
+    """A table of a lake has either a path or a name."""
+    if "path" in found and "table" in found:
+        key = next(key for key in given if fold_key(key) == "table")
+        problems.append(Problem("SQ0703", key, "options `path` and `table` exclude each other", "keep one of them"))
+    if not {"path", "table"} & {fold_key(key) for key in given}:
+        problems.append(Problem("SQ0702", "", f"connector `{spec.name}` needs the option `path` or `table`", "add path = 'lake/results'"))
+
+
 def check_sink(spec: ConnectorSpec, found: dict[str, OptionValue], given: Mapping[str, OptionValue], problems: list[Problem]) -> None:
     """What the options of a database or webhook contradict, and names that it cannot have."""
     named = {fold_key(key): key for key in given}

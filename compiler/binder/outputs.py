@@ -8,6 +8,7 @@ from streamq.compiler.ir.logical import Field, SinkDecl
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.source import Span
 from streamq.dsl.types import BINARY, Array, Map, Struct, Type, with_article
+from streamq.stdlib.sink_options import LAKES
 
 
 def check_output(
@@ -16,7 +17,7 @@ def check_output(
     """Reports what the sink cannot take of a result with these columns; ``span`` names the sink."""
     if sink.connector in ("postgres", "duckdb"):
         check_columns(schema, sink.connector, span, context)
-    if sink.connector != "file":
+    if sink.connector != "file" and sink.connector not in LAKES:
         return
     options = dict(sink.options)
     names = [n.strip() for n in str(options.get("partition_by", "")).split(",") if n.strip()]

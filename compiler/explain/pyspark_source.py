@@ -18,7 +18,7 @@ from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.connectors import EVENT_TIME, find_connector
 from streamq.stdlib.overload.hash_steps import HASH_STEPS
 from streamq.stdlib.secrets import holds_secret, redacted, reference
-from streamq.stdlib.sink_options import OWN_WRITERS
+from streamq.stdlib.sink_options import LAKES, OWN_WRITERS
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",
@@ -245,6 +245,13 @@ def _sink(sink: ph.SinkSpec) -> list[str]:
         path = path_of(str(sink.name), options)
         lines += _option_lines("writer", sink.connector, options)
         return [*lines, f"return writer.start(place({path}))"]
+    if sink.connector in LAKES:
+        columns = [c.strip() for c in str(options.get("partition_by") or "").split(",") if c.strip()]
+        lines = [f"writer = writer.format({literal(sink.connector)})"]
+        lines += [f"writer = writer.partitionBy({', '.join(map(literal, columns))})"] * bool(columns)
+        if "table" in options:
+            return [*lines, f"return writer.toTable({literal(str(options['table']))})"]
+        return [*lines, f"return writer.start(place({path_of(str(sink.name), options)}))"]
     kind = {"memory": "memory", "noop": "noop"}.get(sink.connector, "console")
     shown = ['writer = writer.option("truncate", "false")'] if kind == "console" else []
     return [f"writer = writer.format({literal(kind)})", *shown, "return writer.start()"]

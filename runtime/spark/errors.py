@@ -29,6 +29,7 @@ _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error): ")
 _TASK_FAILURE = re.compile(r"\(executor [^)]*\): |\([\w.\-]+ executor [^)]*\): ")
 _FRAGMENT = re.compile(r"== SQL \(.*?\) ==\n(.*?)\n", re.DOTALL)
 _READING = re.compile(r"while reading file (\S+?)\.?\s*(?:SQLSTATE|$)")
+_OTHER_SPARK = re.compile(r"NoSuchMethodError|IncompatibleClassChangeError|NoClassDefFoundError|AbstractMethodError")
 _WRAPPERS = frozenset({"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "TASK_WRITE_FAILED"})
 _LONGEST = 400
 
@@ -189,6 +190,8 @@ def _help(text: str) -> str:
         return "the error was raised inside a Python function that the program names"
     if "STATE_STORE" in text:
         return "the state on disk does not fit the query: start with another `--checkpoint` folder"
+    if _OTHER_SPARK.search(text):
+        return "a jar was made for another version of Spark: take the one for Spark 4.3"
     if "OutOfMemoryError" in text:
         return "give Spark more memory: SET spark.driver.memory = '4g'"
     return ""

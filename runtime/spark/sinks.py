@@ -21,6 +21,7 @@ from streamq.runtime.paths import is_remote, resolve
 from streamq.runtime.sink_errors import SinkFailed
 from streamq.runtime.sink_log import remove_unfinished
 from streamq.runtime.spark.emit import state_store
+from streamq.runtime.spark.lakes import start_lake
 from streamq.runtime.spark.letters import letters_instead
 from streamq.runtime.spark.progress import OUTPUT_METRIC
 from streamq.runtime.spark.writers.base import Writer
@@ -119,6 +120,8 @@ def _start(query: PhysicalQuery, frame: DataFrame, context: SinkContext) -> Stre
             return _writer(query, _observed(frame), context).foreachBatch(write).start()
         case "file":
             return _file_writer(query, _writer(query, _observed(frame), context), context).start()
+        case "delta" | "iceberg":
+            return start_lake(query, _writer(query, _observed(frame), context), context.base_dir)
         case _ if (own := writer_of(query, context.checkpoint, context.base_dir)) is not None:
             own.prepare(frame)
             writer = _writer(query, _observed(frame), context)
