@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -35,7 +36,6 @@ PYTHON_PATH = "spark.executorEnv.PYTHONPATH"
 _ROOMS = ("streamq", "streamq.dsl", "streamq.stdlib", "streamq.compiler", "streamq.runtime")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
-_THIS_MACHINE = ("localhost", "127.", "::1")
 
 
 def is_local(master: str) -> bool:
@@ -48,7 +48,16 @@ def on_this_machine(master: str) -> bool:
     if is_local(master) or master.startswith("local-cluster["):
         return True
     hosts = urlsplit(master).netloc.split(",") if master.startswith("spark://") else ()
-    return bool(hosts) and all(host.strip("[").startswith(_THIS_MACHINE) for host in hosts)
+    return bool(hosts) and all(_is_loopback(host.rpartition(":")[0].strip("[]")) for host in hosts)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def settings_of(master: str, python_path: str = "") -> dict[str, str]:
