@@ -7,7 +7,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from streamq.runtime.edge.at_run.reception import Reception
 from streamq.runtime.metrics import QueryTotals, ResultRows, RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import RunListener, RunOptions, SilentListener
-from streamq.runtime.spark.cluster import master_of, no_shared_folder
+from streamq.runtime.spark.cluster import NO_EXECUTOR_S, before_start, executor_count, master_of
 from streamq.runtime.spark.emit import EmitContext, build_frame
 from streamq.runtime.spark.errors import silence_python_loggers, to_diagnostic
 from streamq.runtime.spark.functions import register_functions
@@ -75,6 +75,7 @@ class _Run:
     shown: int = 0
     reception: Reception | None = None
     told: SimpleQueue[str] = field(default_factory=SimpleQueue)
+    executors: Callable[[], int] | None = None
     _warm_at: float | None = None
 
     def watch(self, began: float) -> str:
@@ -85,6 +86,8 @@ class _Run:
             self._hear()
             seconds = time.monotonic() - began
             self.listener.tick(seconds)
+            if self.executors is not None and seconds >= NO_EXECUTOR_S:
+                self._look_for_executors(self.executors)
             if self.stop.is_set():
                 return "signal"
             if self.diagnostics:
@@ -156,6 +159,12 @@ class _Run:
         if self.reception is not None and self.reception.failed is not None and not self.diagnostics:
             self.diagnostics.append(no_reception(str(self.reception.failed), NO_SPAN))
 
+    def _look_for_executors(self, count: Callable[[], int]) -> None:
+        """Spark waits without a word for a cluster that has nothing to give."""
+        self.executors = None
+        if count() == 0:
+            self.listener.notice("cluster", "no executor yet: no worker has a free core and the memory of `spark.executor.memory`")
+
     def _tell(self, query: str, spool: Spool) -> None:
         while spool.told:
             self.listener.notice(query, spool.told.pop(0))
@@ -203,8 +212,9 @@ def run_plan(
     from the main thread.
     """
     queries = tuple(q for q in plan.queries if not options.queries or q.name in options.queries)
-    if options.checkpoint is None and (nowhere := no_shared_folder(master_of(dict(plan.settings), session))) is not None:
-        return RunReport("failed", 0.0, diagnostics=(nowhere,))
+    master = master_of(dict(plan.settings), session)
+    if (forbids := before_start(master, has_checkpoint=options.checkpoint is not None)) is not None:
+        return RunReport("failed", 0.0, diagnostics=(forbids,))
     with ExitStack() as stack:
         root = _checkpoint_root(options, stack)
         problems = _before_start(queries, root, plan.base_dir)
@@ -216,6 +226,7 @@ def run_plan(
         try:
             run.reception = receive(plan, queries, run.told.put, stack, start=not options.once)
             spark = session or _own_session(run, plan, stack)
+            run.executors = executor_count(spark)
             silence_python_loggers()
             if run.reception is not None and run.options.once:
                 land_all(run.reception, plan, stop)

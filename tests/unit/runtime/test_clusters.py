@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import zipfile
@@ -13,6 +14,7 @@ from streamq.compiler.driver import compile_program
 from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.cluster import (
     PYTHON_PATH,
+    before_start,
     is_local,
     no_shared_folder,
     on_this_machine,
@@ -65,6 +67,19 @@ def test_a_run_on_a_master_elsewhere_needs_a_checkpoint() -> None:
     ).require()
     report = run_plan(plan, RunOptions(once=True))
     assert [d.code for d in report.diagnostics] == ["SQ0820"]
+
+
+def test_a_master_that_does_not_answer_is_told_at_once() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        found = before_start(f"spark://127.0.0.1:{port}", has_checkpoint=False)
+        assert found is not None
+        assert (found.code, found.message) == ("SQ0801", f"no Spark master answers at spark://127.0.0.1:{port}")
+        closed.listen()
+        assert before_start(f"spark://127.0.0.1:1,127.0.0.1:{port}", has_checkpoint=False) is None
+    assert before_start("spark://localhost", has_checkpoint=False) is not None
+    assert before_start("local[2]", has_checkpoint=False) is None
 
 
 def test_the_package_works_from_its_zip_file_alone(tmp_path: Path) -> None:
