@@ -19,7 +19,6 @@ from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -61,7 +60,7 @@ def _addresses(master: str) -> list[tuple[str, str]]:
     """Host and port of each master of ``spark://host:port,host:port``; none of other masters."""
     if not master.startswith("spark://"):
         return []
-    parts = [part.rpartition(":") for part in urlsplit(master).netloc.split(",")]
+    parts = [part.rpartition(":") for part in master.removeprefix("spark://").split(",")]
     return [(host.strip("[]"), port) for host, _, port in parts]
 
 
@@ -107,7 +106,7 @@ def send_modules(context: SparkContext, folder: Path) -> bool:
         return False
     found: dict[str, bytes] = {}
     for entry in folder.iterdir():
-        if entry.suffix == ".py":
+        if entry.suffix == ".py" and entry.is_file():
             found[entry.name] = entry.read_bytes()
         elif (entry / "__init__.py").is_file():
             found.update(_files(entry, entry.name))

@@ -35,6 +35,7 @@ TIMEOUT_S = 300
 QUICK = {
     "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1", "spark.driver.memory": "1g",
 }
 """Queries here end before compiled code would pay."""
 
@@ -63,6 +64,9 @@ CREATE FUNCTION origin (x BIGINT) RETURNS STRING AS 'beside:origin';
 CREATE SINK called_out WITH (connector = 'file', format = 'json', path = 'out/called');
 CREATE SINK sketched_out WITH (connector = 'file', format = 'json', path = 'out/sketched');
 CREATE QUERY called INTO called_out AS SELECT n, doubled(n) AS twice, origin(n) AS origin FROM s;
+CREATE STREAM bid (auction BIGINT) WITH (connector = 'nexmark', table = 'bid', events = 100);
+CREATE SINK bids_out WITH (connector = 'file', format = 'json', path = 'out/bids');
+CREATE QUERY bids INTO bids_out AS SELECT auction FROM bid;
 CREATE QUERY sketched INTO sketched_out AS SELECT SELF_JOIN_SIZE(k) AS f2 FROM s [TUMBLE 10 SECONDS];
 """
 SHED = """
@@ -179,11 +183,12 @@ def test_answers_are_those_of_the_definition(cluster: Cluster, folder: Path) -> 
     # From the zip files alone: the folders that they were made from can be seen there as well.
     places = {place for row in called for place in row["origin"].split()}
     assert [place for place in places if ".zip/" not in place] == []
+    assert len(written(folder, "bids")) == 92
     assert {row["f2"] for row in written(folder, "sketched")} == {5 * (ROWS // 5) ** 2}
     holds_what_it_promised(folder, told["few"])
 
 
-def test_a_worker_that_is_killed_changes_no_answer(cluster: Cluster, folder: Path) -> None:
+def test_a_worker_and_an_executor_that_are_killed_change_no_answer(cluster: Cluster, folder: Path) -> None:
     """Here executors ask what is kept: a task that is tried again finds the decision that the first one wrote."""
     program = SOURCE.format(files=1) + COUNTED + SHED
     asked = ("--set", "spark.sql.python.filterPushdown.enabled=false", "--checkpoint", "state")
@@ -191,6 +196,7 @@ def test_a_worker_that_is_killed_changes_no_answer(cluster: Cluster, folder: Pat
     wait_until(lambda: committed(folder, "moving") >= 1 or run.poll() is not None, "the first micro-batch", TIMEOUT_S)
     before = decisions(folder)
     cluster.kill_worker(0)
+    cluster.kill_executor(0)
     assert committed(folder, "moving") < FILES
     cluster.start_worker()
     told = finish(run)
