@@ -68,6 +68,10 @@ def _add_permission(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_init(init: argparse.ArgumentParser) -> None:
+    init.add_argument("folder", type=Path, metavar="DIR", help="a new folder, or an empty one")
+
+
 def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("files", nargs="+", metavar="FILE", help=_FILE_HELP)
     check.add_argument("--format", choices=("text", "concise", "json"), default="text")
@@ -221,6 +225,7 @@ def _add_explain_error(explains: argparse.ArgumentParser) -> None:
 
 
 _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "init": ("make a project that works: a program, data, tests", _add_init),
     "check": ("find all errors of programs, without starting Spark", _add_check),
     "compile": ("write a program's plan, or a script for Spark", _add_compile),
     "explain": ("show what the compiler makes of a program", _add_explain),

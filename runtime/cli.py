@@ -69,6 +69,13 @@ def entry() -> NoReturn:
     sys.exit(code)
 
 
+def init(args: Arguments) -> int:
+    """Makes a project that works."""
+    from streamq.runtime.new_project import init
+
+    return init(args)
+
+
 def run(args: Arguments) -> int:
     """Runs queries on Spark and shows results and progress."""
     from streamq.runtime.run_command import run
@@ -105,6 +112,7 @@ def run_tests(args: Arguments) -> int:
 
 
 COMMANDS: dict[str, Command] = {
+    "init": init,
     "check": commands.check,
     "compile": commands.compile_file,
     "explain": commands.explain,

@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import socket
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -29,13 +31,16 @@ from streamq.runtime.spark.java import cache_dir
 LOCAL = "local[*]"
 """The master where none is named."""
 
+NO_EXECUTOR_S = 15.0
+"""Seconds until it is told that a cluster has given no executor."""
+
+ANSWER_S = 5.0
 LOOPBACK = "127.0.0.1"
 PYTHON_PATH = "spark.executorEnv.PYTHONPATH"
 
 _ROOMS = ("streamq", "streamq.dsl", "streamq.stdlib", "streamq.compiler", "streamq.runtime")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
-_THIS_MACHINE = ("localhost", "127.", "::1")
 
 
 def is_local(master: str) -> bool:
@@ -47,8 +52,34 @@ def on_this_machine(master: str) -> bool:
     """True where nothing of the cluster runs elsewhere, as far as the master's address says so."""
     if is_local(master) or master.startswith("local-cluster["):
         return True
-    hosts = urlsplit(master).netloc.split(",") if master.startswith("spark://") else ()
-    return bool(hosts) and all(host.strip("[").startswith(_THIS_MACHINE) for host in hosts)
+    hosts = [host for host, _ in _addresses(master)]
+    return bool(hosts) and all(map(_is_loopback, hosts))
+
+
+def _addresses(master: str) -> list[tuple[str, str]]:
+    """Host and port of each master of ``spark://host:port,host:port``; none of other masters."""
+    if not master.startswith("spark://"):
+        return []
+    parts = [part.rpartition(":") for part in master.removeprefix("spark://").split(",")]
+    return [(host.strip("[]"), port) for host, _, port in parts]
+
+
+def _answers(address: tuple[str, str]) -> bool:
+    host, port = address
+    try:
+        socket.create_connection((host, int(port)), ANSWER_S).close()
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def settings_of(master: str, python_path: str = "") -> dict[str, str]:
@@ -75,7 +106,7 @@ def send_modules(context: SparkContext, folder: Path) -> bool:
         return False
     found: dict[str, bytes] = {}
     for entry in folder.iterdir():
-        if entry.suffix == ".py":
+        if entry.suffix == ".py" and entry.is_file():
             found[entry.name] = entry.read_bytes()
         elif (entry / "__init__.py").is_file():
             found.update(_files(entry, entry.name))
@@ -135,6 +166,27 @@ def submitted_settings() -> dict[str, str]:
     SparkContext._ensure_initialized()
     fixed = {name.casefold() for name in BANNED}
     return {key: value for key, value in SparkConf().getAll() if key.casefold() not in fixed}
+
+
+def before_start(master: str, *, has_checkpoint: bool) -> Diagnostic | None:
+    """What forbids a run on a master: no folder that all its machines see, or nobody who answers at its address."""
+    if not has_checkpoint and (nowhere := no_shared_folder(master)) is not None:
+        return nowhere
+    if not master.startswith("spark://") or any(map(_answers, _addresses(master))):
+        return None
+    return Diagnostic(
+        "SQ0801", f"no Spark master answers at {master}", NO_SPAN,
+        help="start it, or correct `--master`; a standalone master listens at port 7077 unless it is told another",
+    )
+
+
+def executor_count(session: SparkSession) -> Callable[[], int] | None:
+    """How many executors the cluster has given so far; None where there is no cluster."""
+    context: Any = session.sparkContext
+    if is_local(str(context.master)):
+        return None
+    # The driver is among those that Spark lists.
+    return lambda: int(context._jsc.sc().getExecutorMemoryStatus().size()) - 1
 
 
 def no_shared_folder(master: str) -> Diagnostic | None:

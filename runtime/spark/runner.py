@@ -24,7 +24,7 @@ from streamq.runtime.metrics import RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import Event, Happened, RunListener, RunOptions, SilentListener
 from streamq.runtime.secrets import reveal_settings
-from streamq.runtime.spark.cluster import master_of, no_shared_folder
+from streamq.runtime.spark.cluster import before_start, executor_count, master_of
 from streamq.runtime.spark.errors import silence_python_loggers
 from streamq.runtime.spark.functions import register_functions
 from streamq.runtime.spark.jars import (
@@ -58,8 +58,9 @@ def run_plan(
     from the main thread.
     """
     queries = tuple(q for q in plan.queries if not options.queries or q.name in options.queries)
-    if options.checkpoint is None and (nowhere := no_shared_folder(master_of(dict(plan.settings), session))) is not None:
-        return RunReport("failed", 0.0, diagnostics=(nowhere,))
+    master = master_of(dict(plan.settings), session)
+    if (forbids := before_start(master, has_checkpoint=options.checkpoint is not None)) is not None:
+        return RunReport("failed", 0.0, diagnostics=(forbids,))
     with ExitStack() as stack:
         root = _checkpoint_root(options, stack)
         stop = threading.Event()
@@ -75,6 +76,7 @@ def run_plan(
         try:
             run.reception = receive(plan, queries, run.told.put, stack, start=not options.once)
             spark = session or _own_session(run, plan, stack)
+            run.executors = executor_count(spark)
             silence_python_loggers()
             if run.reception is not None and options.once:
                 land_all(run.reception, plan, stop)

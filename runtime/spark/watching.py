@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -20,6 +20,7 @@ from streamq.runtime.edge.at_run.receiving import no_reception
 from streamq.runtime.edge.at_run.reception import Reception
 from streamq.runtime.metrics import QueryTotals, ResultRows
 from streamq.runtime.run import Event, Happened, RunListener, RunOptions
+from streamq.runtime.spark.cluster import NO_EXECUTOR_S
 from streamq.runtime.spark.sinks import RowFeed
 from streamq.runtime.spark.spool import Spool
 from streamq.runtime.spark.stopping import stop_all, wait_for_batches
@@ -35,7 +36,7 @@ WARM_UP_SECONDS = 120.0
 
 @dataclass(slots=True)
 class Watch:
-    """The state of one run. ``diagnostics``: of the run as a whole, which cannot go on then."""
+    """The state of one run. ``diagnostics``: of the run as a whole, which cannot go on then. ``executors``: counts those of a cluster."""
 
     options: RunOptions
     listener: RunListener
@@ -49,6 +50,7 @@ class Watch:
     reception: Reception | None = None
     told: SimpleQueue[str] = field(default_factory=SimpleQueue)
     shown: int = 0
+    executors: Callable[[], int] | None = None
     _warm_at: float | None = None
 
     def start(self, supervisor: Supervisor, queries: Sequence[PhysicalQuery]) -> None:
@@ -73,6 +75,8 @@ class Watch:
             self._hear()
             seconds = time.monotonic() - began
             self.listener.tick(seconds)
+            if self.executors is not None and seconds >= NO_EXECUTOR_S:
+                self._look_for_executors(self.executors)
             if self.stop.is_set():
                 return "signal"
             if self.diagnostics:
@@ -156,6 +160,12 @@ class Watch:
             rows = self.feed.take(one.plan, sample.batch, sample.rows_out)
             if rows is not None:
                 self._deliver(one.plan, rows)
+
+    def _look_for_executors(self, count: Callable[[], int]) -> None:
+        """Spark waits without a word for a cluster that has nothing to give."""
+        self.executors = None
+        if count() == 0:
+            self.listener.notice("cluster", "no executor yet: no worker has a free core and the memory of `spark.executor.memory`")
 
     def _hear(self) -> None:
         """What the reception of edges has to say, which speaks from threads of its own."""

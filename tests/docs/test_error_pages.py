@@ -23,6 +23,7 @@ OF_TESTS = [code for code in CODES if code.startswith("SQ10")]
 TOLD_IN_WORDS = {
     "SQ0005": "takes binary data or a long text; `test_text_that_is_no_program` makes one",
     "SQ0108": "takes more than a thousand nested nodes; `test_deep_nesting` makes one",
+    "SQ0504": "comes from `compile --emit pipelines`; `tests/unit/compiler/test_pipelines.py` has programs",
     "SQ0709": "happens when a run begins without its secret",
     "SQ0710": "happens when a run, not a check, would import the function",
     "SQ0801": "happens inside Spark while a query runs",
@@ -34,6 +35,7 @@ TOLD_IN_WORDS = {
     "SQ0807": "happens when a run begins whose folder or port another one has",
     "SQ0808": "needs a server that is not there",
     "SQ0811": "needs an installation without a library",
+    "SQ0820": "needs a cluster on another machine; `tests/unit/runtime/test_clusters.py` names one",
     **dict.fromkeys(OF_TESTS, "is about tests; `test_tests_on_the_page` runs some"),
 }
 """Codes whose pages describe a situation, with the reason why no program can show it."""

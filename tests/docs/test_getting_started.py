@@ -36,3 +36,8 @@ def test_the_page_on_tests(tmp_path: Path, request: pytest.FixtureRequest) -> No
 def test_the_page_on_tests_with_spark(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     page = read_page(DOCS / "testing.md")
     assert follow(page, tmp_path, spark=True, accept=_accept(request)) == 4
+
+
+def test_the_page_on_deployment(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    page = read_page(DOCS / "deployment.md")
+    assert follow(page, tmp_path, spark=False, accept=_accept(request)) == 1

@@ -19,7 +19,7 @@ import pyspark
 from streamq.runtime.spark.java import find_java
 
 LOOPBACK = "127.0.0.1"
-DEADLINE_S = 60.0
+DEADLINE_S = 180.0
 _POLL_S = 0.05
 _MASTER_URL = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = "Successfully registered with master"

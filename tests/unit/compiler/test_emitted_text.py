@@ -93,9 +93,9 @@ def test_names_of_any_kind_are_quoted() -> None:
 def test_a_single_file_becomes_a_pattern_of_itself(name: str, tmp_path: Path) -> None:
     program = "CREATE STREAM s (k STRING) WITH (connector = 'file', format = 'json', path = 'x'); SELECT k FROM s;"
     tree = ast.parse(to_pyspark(compile_program(program).require()))
-    function = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "stream_path")
+    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in ("place", "stream_path")]
     known: dict[str, Any] = {}
-    exec("import os, re\n" + ast.unparse(function), known)
+    exec("\n".join(["import os, re", *map(ast.unparse, functions)]), known)
     (tmp_path / name).write_text("{}")
     from streamq.runtime.paths import spark_path
 

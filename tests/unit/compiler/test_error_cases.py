@@ -14,6 +14,7 @@ from tests.support.cases import ErrorCase, compare, compile_case, load_error_cas
 
 CASES = load_error_cases()
 ELSEWHERE = {
+    "SQ0504": "comes from an export, see test_pipelines.py",
     "SQ0108": "needs a text too long to read, see test_bad_input.py",
     "SQ0005": "needs bytes that are no text, see test_bad_input.py",
 }
