@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 
+from streamq.compiler.evolution.lineage import POLICY
 from streamq.compiler.evolution.shape import Fact, Part, Shape
 from streamq.compiler.evolution.verdict import (
     COMPATIBLE,
@@ -18,7 +19,6 @@ from streamq.compiler.evolution.verdict import (
     Reason,
     Verdict,
 )
-from streamq.compiler.ir.expr import WEIGHT
 from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 
@@ -236,7 +236,7 @@ def _aggregates(old: Part, new: Part, name: str) -> str:
 
 def _of_policies(aggregate: str) -> bool:
     """True for a sum that the compiler adds for RECOVER ESTIMATE, COMPLETENESS() and the like."""
-    return WEIGHT in aggregate or aggregate.startswith("sum(1.0D)")
+    return POLICY in aggregate or aggregate.startswith("sum(1.0D)")
 
 
 def _join_condition(old: Part, new: Part, name: str) -> str:
