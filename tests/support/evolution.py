@@ -137,6 +137,13 @@ def write_input(base: Path, parts: Sequence[dict[str, list[Row]]]) -> None:
         (base / folder / "0.json").write_text("".join(f'{{"k": {k}, "name": "{word}{k}"}}\n' for k in (1, 2, 3)))
 
 
+def table(outcomes: list[Outcome]) -> str:
+    """The outcomes as a table of a page."""
+    lines = ["| change | verdict | found by restarting |", "|---|---|---|"]
+    lines += [f"| {o.case.change} | {o.verdict.kind} | {o.found} |" for o in outcomes]
+    return "\n".join(lines)
+
+
 class Restart:
     """A program over the files that are there, on a checkpoint."""
 

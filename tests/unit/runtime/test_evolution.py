@@ -69,7 +69,7 @@ def test_a_refusal_says_what_at_which_place_and_what_to_do(tmp_path: Path) -> No
     assert found.span.start > len(PROGRAM)
     assert found.help.startswith("`--fresh counts` moves the old checkpoint aside")
     (note,) = found.notes
-    assert note.startswith("counts.aggregate: has another window (now window of 20000 ms every 20000 ms, no longer window of 10000 ms")
+    assert note.startswith("counts.aggregate: groups rows by other windows (now a window of 20 seconds, no longer a window of 10 seconds)")
 
 
 def test_state_keeps_the_parts_that_it_was_cut_into(tmp_path: Path) -> None:
