@@ -88,6 +88,7 @@ def test_only_queries_without_state_have_named_sources() -> None:
     assert not is_named(query(COUNTS))
     assert source_name("a b") == "a_20_b"
     assert source_name("a_b") != source_name("a b")
+    assert source_name("0") == "_0"
 
 
 def test_operators_with_state_are_numbered_from_the_output_on() -> None:
