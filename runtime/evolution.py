@@ -73,18 +73,18 @@ def refusal(verdict: Verdict, query: PhysicalQuery, root: Path) -> Diagnostic | 
     first = verdict.blocking[0]
     return Diagnostic(
         "SQ0805", f"query `{query.name}` cannot go on with checkpoint `{folder_of(root, query.name)}`: {verdict.kind}",
-        first.origin, help=first.help, notes=tuple(f"{r.where}: {r.what}" for r in verdict.blocking),
+        first.origin, help=first.help, notes=tuple(r.told(query.name) for r in verdict.blocking),
     )
 
 
 def move_aside(query: PhysicalQuery, root: Path) -> str:
-    """Moves the checkpoint of a query away, to be kept, and says which rows come again; empty where there is none.
+    """Moves the checkpoint of a query away, to be kept, and says which rows come again.
 
     Abort with SQ0805 where it cannot be moved.
     """
     directory = folder_of(root, query.name)
     if not directory.exists():
-        return ""
+        return "starts for the first time"
     kept = directory.with_name(f"{directory.name}.{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
     try:
         directory.rename(kept)

@@ -40,6 +40,6 @@ def told(verdict: Verdict, program: Loaded) -> str:
             file, line, column = program.sources.locate(reason.origin)
             place = f" ({file}:{line}:{column})"
         mark = "-" if reason.verdict == COMPATIBLE else "!"
-        lines.append(f"  {mark} {reason.where}: {reason.what}{place}")
+        lines.append(f"  {mark} {reason.told(verdict.query)}{place}")
     lines += [f"  = {help}" for help in dict.fromkeys(r.help for r in verdict.blocking if r.help)]
     return "\n".join(lines)

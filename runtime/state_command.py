@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from streamq.dsl.diagnostics import did_you_mean
+from streamq.dsl.diagnostics import Abort, did_you_mean
+from streamq.dsl.source import SourceMap
 from streamq.runtime.arguments import Arguments
 from streamq.runtime.checkpoint import folder_of
-from streamq.runtime.output import OK, UsageError, print_text
+from streamq.runtime.output import OK, RUN_FAILED, UsageError, print_text, show
 from streamq.runtime.state_summary import OperatorState, QueryState, summary
 
 
@@ -21,7 +22,10 @@ def show_state(args: Arguments) -> int:
     if not found:
         raise UsageError(f"{root}: no query has a checkpoint there; give what a run had as --checkpoint")
     if args.query is not None:
-        found = tuple(q for q in found if q.query.casefold() == args.query.casefold()) or _unknown(args.query, [q.query for q in found])
+        chosen = tuple(q for q in found if q.query.casefold() == args.query.casefold())
+        if not chosen:
+            raise UsageError(_unknown(args.query, [q.query for q in found]))
+        found = chosen
     if args.rows is not None:
         return _show_rows(root, found, args)
     if args.json:
@@ -31,8 +35,8 @@ def show_state(args: Arguments) -> int:
     return OK
 
 
-def _unknown(name: str, known: list[str]) -> tuple[QueryState, ...]:
-    raise UsageError(f"no `{name}`, {did_you_mean(name, known) or f'there are {chr(44).join(known)}'}")
+def _unknown(name: str, known: list[str]) -> str:
+    return f"no `{name}`, {did_you_mean(name, known) or 'there are ' + ', '.join(known)}"
 
 
 def _text(query: QueryState) -> str:
@@ -67,11 +71,15 @@ def _show_rows(root: Path, queries: tuple[QueryState, ...], args: Arguments) -> 
     """Keys and values of an operator, by Spark's own reader of states."""
     known = {one.operator: (query, one) for query in queries for one in query.operators}
     if args.rows not in known:
-        _unknown(args.rows, list(known))
+        raise UsageError(_unknown(args.rows, list(known)) if known else "no query keeps any state")
     query, operator = known[args.rows]
     from streamq.runtime.spark.state_rows import read_rows
 
-    rows = read_rows(folder_of(root, query.query), operator, args.limit)
+    try:
+        rows = read_rows(folder_of(root, query.query), operator, args.limit)
+    except Abort as abort:
+        show((abort.diagnostic,), SourceMap())
+        return RUN_FAILED
     if args.json:
         for row in rows:
             print_text(json.dumps(row, ensure_ascii=False, default=str))

@@ -32,7 +32,7 @@ class Position:
 class OperatorState:
     """An operator with state. ``number``: Spark's; ``version``: of its last micro-batch; ``files``, ``size``: on disk, in bytes.
 
-    ``rows``: how many keys it had when that was written down last, None where it was not.
+    How many rows there are stands in no file that can be read without Spark; ``--rows`` shows them.
     """
 
     operator: str
@@ -44,7 +44,6 @@ class OperatorState:
     version: int | None
     files: int
     size: int
-    rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 
+from streamq.compiler.evolution.lineage import POLICY
 from streamq.compiler.evolution.shape import Fact, Part, Shape
 from streamq.compiler.evolution.verdict import (
     COMPATIBLE,
@@ -18,7 +19,7 @@ from streamq.compiler.evolution.verdict import (
     Reason,
     Verdict,
 )
-from streamq.compiler.ir.expr import WEIGHT
+from streamq.compiler.ir.durations import show_ms
 from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 
@@ -219,7 +220,7 @@ def _keys(old: Part, new: Part, name: str) -> str:
 
 
 def _window(old: Part, new: Part, name: str) -> str:
-    return f"has another window ({_difference((str(old.fact(name)),), (str(new.fact(name)),))}): open windows would be taken for windows of the new kind"
+    return f"groups rows by other windows ({_difference((str(old.fact(name)),), (str(new.fact(name)),))}): open windows would be taken for windows of the new kind"
 
 
 def _aggregates(old: Part, new: Part, name: str) -> str:
@@ -236,7 +237,7 @@ def _aggregates(old: Part, new: Part, name: str) -> str:
 
 def _of_policies(aggregate: str) -> bool:
     """True for a sum that the compiler adds for RECOVER ESTIMATE, COMPLETENESS() and the like."""
-    return WEIGHT in aggregate or aggregate.startswith("sum(1.0D)")
+    return POLICY in aggregate or aggregate.startswith("sum(1.0D)")
 
 
 def _join_condition(old: Part, new: Part, name: str) -> str:
@@ -303,7 +304,12 @@ def _columns(was: tuple[str, ...], are: tuple[str, ...]) -> str:
 
 def _plain(text: str) -> str:
     """SQL of a plan as a person reads it."""
-    return _typed(_COLUMN.sub(r"\1", _WINDOW.sub(r"window of \1 ms every \2 ms", text)))
+    return _typed(_COLUMN.sub(r"\1", _WINDOW.sub(_in_words, text)))
+
+
+def _in_words(window: re.Match[str]) -> str:
+    length, slide = int(window[1]), int(window[2])
+    return f"a window of {show_ms(length)}" + ("" if length == slide else f" every {show_ms(slide)}")
 
 
 def _typed(text: str) -> str:

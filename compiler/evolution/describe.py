@@ -63,8 +63,9 @@ def is_named(query: PhysicalQuery) -> bool:
 
 
 def source_name(stream: str) -> str:
-    """The name that Spark has for a stream, in the characters that it takes."""
-    return re.sub(r"[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):x}_", stream)
+    """The name that Spark has for a stream, in the characters that it takes; never a mere number, as places are."""
+    name = re.sub(r"[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):x}_", stream)
+    return f"_{name}" if name.isdecimal() else name
 
 
 def states_of(query: PhysicalQuery) -> tuple[Step, ...]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 
 from streamq.compiler.ir.expr import WEIGHT
+from streamq.compiler.ir.goals import control_view
 from streamq.compiler.ir.physical import (
     Aggregate,
     AssignWindow,
@@ -34,6 +35,9 @@ from streamq.compiler.lowering.sql import BEFORE_ALL_TIME
 
 Columns = Mapping[str, str]
 """What each column of a step is, in its order."""
+
+POLICY = WEIGHT
+"""What stands for all that only a policy knows."""
 
 _TOKENS = re.compile(r"'(?:[^'\\]|\\.)*'|`((?:[^`]|``)*)`")
 _GUARD = "if(unix_micros("
@@ -66,7 +70,7 @@ class Lineage:
                 corrupt = step.corrupt_column if isinstance(step, ScanStream) else None
                 return found if corrupt is None else {**found, corrupt: corrupt}
             case Select(input=below, items=items):
-                return {name: WEIGHT if name == WEIGHT else self.resolve(sql, below) for name, sql in items}
+                return {name: POLICY if _of_policy(name, sql) else self.resolve(sql, below) for name, sql in items}
             case AssignWindow(input=below):
                 made = f"window({self.columns(below)[step.ts]}, {step.range_ms}, {step.slide_ms})"
                 return {**self.columns(below), step.column: made}
@@ -101,6 +105,11 @@ class Lineage:
             column, ts, gap = step.session
             found[column] = f"session({self.columns(step.input)[ts]}, {gap})"
         return found
+
+
+def _of_policy(name: str, sql: str) -> bool:
+    """True for the weight of a row, and for what is read from a control relation."""
+    return name == WEIGHT or f"`{control_view('')}" in sql
 
 
 def _streams(step: Step) -> frozenset[str]:

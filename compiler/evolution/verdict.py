@@ -23,6 +23,10 @@ class Reason:
     help: str = ""
     origin: Span = field(default=NO_SPAN, compare=False, repr=False)
 
+    def told(self, query: str) -> str:
+        """What differs, with the operator that it is about where that is not the query itself."""
+        return self.what if self.where == query else f"{self.where}: {self.what}"
+
     def to_dict(self) -> dict[str, str]:
         return {"where": self.where, "what": self.what, "verdict": self.verdict, "help": self.help}
 

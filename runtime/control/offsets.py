@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamq.compiler.evolution import source_name
-from streamq.runtime.checkpoint import stored
 from streamq.runtime.paths import from_log
 
 COMPACT = ".compact"
@@ -116,16 +114,20 @@ def _entries(checkpoint: Path, batch: int) -> list[object]:
 
 def _names(checkpoint: Path) -> tuple[str, ...]:
     """The names that Spark has for the sources, in the order of the plan."""
+    # Only queries with named sources need the compiler for this.
+    from streamq.compiler.evolution import source_name
+    from streamq.runtime.checkpoint import stored
+
     known = stored(checkpoint)
     return () if known is None or known.shape is None else tuple(source_name(s.id) for s in known.shape.sources)
 
 
 def _log_of(checkpoint: Path, place: int) -> Path:
-    """Where a source of files writes down what it took."""
-    sources = checkpoint / "sources"
-    known = stored(checkpoint)
-    named = known is not None and known.shape is not None and known.shape.names
-    return sources / (_names(checkpoint)[place] if named else str(place))
+    """Where a source of files writes down what it took: by its place, or by its name."""
+    numbered = checkpoint / "sources" / str(place)
+    if numbered.exists() or not (names := _names(checkpoint)):
+        return numbered
+    return checkpoint / "sources" / names[place]
 
 
 def _between(checkpoint: Path, place: int, before: object, now: object) -> float:

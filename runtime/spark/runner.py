@@ -162,20 +162,24 @@ def _before_start(
 ) -> tuple[Diagnostic, ...]:
     """What forbids the start: a checkpoint of another plan, an output folder of another run."""
     found: list[Diagnostic] = []
-    for query in queries:
-        if query.name in run.options.fresh and (told := move_aside(query, root)):
-            run.listener.notice(query.name, told)
+    told: list[tuple[str, str]] = []
+    fresh = run.options.fresh
     names = tuple(q.name for q in plan.queries)
     asked = int(dict(plan.settings).get("shuffle_partitions", 0))
     for query, verdict in zip(queries, verdicts(queries, root, all_of=names, partitions=asked), strict=True):
-        if query.name not in run.options.fresh and (foreign := refusal(verdict, query, root)) is not None:
+        if query.name not in fresh and (foreign := refusal(verdict, query, root)) is not None:
             found.append(foreign)
-        elif checkpoint.is_new(checkpoint.folder_of(root, query.name)):
+        elif query.name in fresh or checkpoint.is_new(checkpoint.folder_of(root, query.name)):
             found += output_taken(query, plan.base_dir)
-        for reason in verdict.reasons if verdict.ok else ():
-            run.listener.notice(query.name, f"{reason.where}: {reason.what}")
+        else:
+            told += [(query.name, reason.told(query.name)) for reason in verdict.reasons]
     found += no_place_for_letters(dict(plan.settings), queries, plan.base_dir)
-    return tuple(found) or not_ready(queries, root, plan.base_dir)
+    found = found or list(not_ready(queries, root, plan.base_dir))
+    if not found:
+        told += [(query.name, move_aside(query, root)) for query in queries if query.name in fresh]
+        for name, text in told:
+            run.listener.notice(name, text)
+    return tuple(found)
 
 
 @contextmanager

@@ -7,15 +7,8 @@ import tempfile
 from pathlib import Path
 
 from streamq.runtime.spark.session import create_session
-from tests.support.evolution import Outcome, run_cases
+from tests.support.evolution import run_cases, table
 from tests.support.evolution_cases import CASES
-
-
-def table(outcomes: list[Outcome]) -> str:
-    """The outcomes as a table of a page."""
-    lines = ["| change | verdict | found by restarting |", "|---|---|---|"]
-    lines += [f"| {o.case.change} | {o.verdict.kind} | {o.found} |" for o in outcomes]
-    return "\n".join(lines)
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""``docs/getting-started.md`` and ``docs/testing.md`` are followed line by line; see ``following.py``."""
+"""``docs/getting-started.md``, ``docs/testing.md`` and ``docs/evolution.md`` are followed line by line; see ``following.py``."""
 
 from __future__ import annotations
 
@@ -41,3 +41,10 @@ def test_the_page_on_tests_with_spark(tmp_path: Path, request: pytest.FixtureReq
 def test_the_page_on_deployment(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     page = read_page(DOCS / "deployment.md")
     assert follow(page, tmp_path, spark=False, accept=_accept(request)) == 1
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_page_on_programs_that_change(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    page = read_page(DOCS / "evolution.md")
+    assert follow(page, tmp_path, spark=True, accept=_accept(request)) == 5

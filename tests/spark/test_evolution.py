@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.evolution import Outcome, run_cases
+from tests.docs.pages import DOCS
+from tests.support.evolution import Outcome, run_cases, table
 from tests.support.evolution_cases import CASES
 
 
@@ -19,3 +20,15 @@ def outcomes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
 def test_the_verdict_is_what_a_restart_does(outcomes: dict[str, Outcome], change: str) -> None:
     outcome = outcomes[change]
     assert outcome.agrees, f"given {outcome.verdict.kind}, found {outcome.found}: {outcome.detail[:500]}"
+
+
+def test_the_page_shows_what_was_found(outcomes: dict[str, Outcome], request: pytest.FixtureRequest) -> None:
+    page = DOCS / "evolution.md"
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split("<!-- matrix -->\n")
+    shown, after = rest.split("<!-- end -->")
+    found = table(list(outcomes.values()))
+    if request.config.getoption("--accept"):
+        page.write_text(f"{before}<!-- matrix -->\n{found}\n<!-- end -->{after}", encoding="utf-8")
+        return
+    assert shown.strip() == found

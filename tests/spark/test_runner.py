@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from streamq.compiler.ir.physical import (
     Aggregate,
+    DropDuplicates,
     PhysicalPlan,
     PhysicalQuery,
     ScanStream,
@@ -232,16 +233,36 @@ def test_restart_goes_on_from_the_checkpoint(
     assert written(tmp_path / "out") == list(range(61))
 
 
-def test_a_changed_query_does_not_take_an_old_checkpoint(
+def test_a_changed_query_goes_on_only_where_its_checkpoint_still_fits(
     spark: SparkSession, tmp_path: Path, numbers: StreamScript
 ) -> None:
     options = {"once": True, "checkpoint": tmp_path / "state"}
     execute(spark, tmp_path, [query("q", Where(memory(), "`n` > 1", id="few"))], **options)
+    numbers.add({"n": 2}, {"n": 3})
     changed = query("q", Where(memory(), "`n` > 2", id="few"))
-    (found,) = execute(spark, tmp_path, [changed], **options).diagnostics
-    assert (found.code, found.notes) == ("SQ0805", ("changed or new: few",))
-    tuned = replace(changed, root=Where(memory(), "`n` > 1", id="few"), time_column="n")
-    assert execute(spark, tmp_path, [tuned], **options).diagnostics == ()
+    report = execute(spark, tmp_path, [changed], **options)
+    assert (report.diagnostics, report.rows("q")) == ((), [{"n": 3}])
+
+    once = query("q", DropDuplicates(memory(), ("n",), id="once"))
+    (found,) = execute(spark, tmp_path, [once], **options).diagnostics
+    assert (found.code, found.notes) == (
+        "SQ0805", ("once: the removal of duplicates is new, and knows nothing of the rows that were read",),
+    )
+    report = execute(spark, tmp_path, [once], fresh=("q",), **options)
+    assert report.diagnostics == ()
+    assert sorted(row["n"] for row in report.rows("q")) == list(range(60))
+    assert len(list((tmp_path / "state").glob("q.*"))) == 1
+
+
+def test_an_old_checkpoint_is_not_moved_where_the_run_is_refused(
+    spark: SparkSession, tmp_path: Path, numbers: StreamScript
+) -> None:
+    queries = [query("q", memory(), to_files("out"))]
+    options = {"once": True, "checkpoint": tmp_path / "state"}
+    execute(spark, tmp_path, queries, **options)
+    (found,) = execute(spark, tmp_path, queries, fresh=("q",), **options).diagnostics
+    assert found.code == "SQ0806"
+    assert [p.name for p in (tmp_path / "state").iterdir()] == ["q"]
 
 
 def test_a_new_run_does_not_write_into_the_output_of_another(

@@ -100,10 +100,10 @@ def run_cases(spark: SparkSession, cases: Sequence[Case], base: Path) -> list[Ou
     """All cases, a few at a time; programs with the same beginning share it."""
     write_input(base, (FIRST,))
     olds = {case.key: case for case in cases}
-    began = {key: _Restart(spark, case.old, base, base / "old" / key) for key, case in olds.items()}
-    before = _all(began)
+    began = {key: Restart(spark, case.old, base, base / "old" / key) for key, case in olds.items()}
+    before = run_restarts(began)
     write_input(base, (FIRST, REST, CLOSING))
-    restarts: dict[str, _Restart] = {}
+    restarts: dict[str, Restart] = {}
     given: dict[str, Verdict] = {}
     for place, case in enumerate(cases):
         root = base / "new" / str(place)
@@ -112,8 +112,8 @@ def run_cases(spark: SparkSession, cases: Sequence[Case], base: Path) -> list[Ou
         plan = compiled(case.new, base)
         partitions = int(dict(plan.settings).get("shuffle_partitions", 0))
         (given[case.change],) = verdicts(plan.queries, root, partitions=partitions)
-        restarts[case.change] = _Restart(spark, case.new, base, root)
-    after = _all(restarts)
+        restarts[case.change] = Restart(spark, case.new, base, root)
+    after = run_restarts(restarts)
     return [
         Outcome(case, given[case.change], *_judged(case, before[case.key], after[case.change], base)) for case in cases
     ]
@@ -137,7 +137,14 @@ def write_input(base: Path, parts: Sequence[dict[str, list[Row]]]) -> None:
         (base / folder / "0.json").write_text("".join(f'{{"k": {k}, "name": "{word}{k}"}}\n' for k in (1, 2, 3)))
 
 
-class _Restart:
+def table(outcomes: list[Outcome]) -> str:
+    """The outcomes as a table of a page."""
+    lines = ["| change | verdict | found by restarting |", "|---|---|---|"]
+    lines += [f"| {o.case.change} | {o.verdict.kind} | {o.found} |" for o in outcomes]
+    return "\n".join(lines)
+
+
+class Restart:
     """A program over the files that are there, on a checkpoint."""
 
     def __init__(self, spark: SparkSession, text: str, base: Path, root: Path) -> None:
@@ -177,8 +184,8 @@ class _Restart:
         self.rows.update(tuple(seconds(v) for v in row) for row in batch.collect())
 
 
-def _all(restarts: dict[str, _Restart], at_once: int = 3) -> dict[str, _Restart]:
-    waiting: list[_Restart] = []
+def run_restarts(restarts: dict[str, Restart], at_once: int = 3) -> dict[str, Restart]:
+    waiting: list[Restart] = []
     for one in restarts.values():
         one.start()
         waiting.append(one)
@@ -189,7 +196,7 @@ def _all(restarts: dict[str, _Restart], at_once: int = 3) -> dict[str, _Restart]
     return restarts
 
 
-def _judged(case: Case, before: _Restart, after: _Restart, base: Path) -> tuple[str, str]:
+def _judged(case: Case, before: Restart, after: Restart, base: Path) -> tuple[str, str]:
     assert not before.error, f"{case.change}: the old program fails: {before.error}"
     if after.error:
         return FAILS, after.error

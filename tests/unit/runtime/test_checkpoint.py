@@ -1,89 +1,84 @@
-"""A checkpoint fits the query that wrote it, with other knobs and pace, and no other query."""
+"""What is kept beside a checkpoint: the shape of its query, its text, and never a secret."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from streamq.compiler.ir.physical import (
-    AssignWindow,
-    ControlRelation,
-    Knob,
-    PhysicalQuery,
-    ScanStream,
-    SinkSpec,
-    UnionAll,
-    Where,
-)
-from streamq.dsl.source import Span
+from streamq.compiler.driver import compile_program
+from streamq.compiler.evolution import shape_of
+from streamq.compiler.ir.physical import PhysicalQuery, ScanStream, SinkSpec, Where
 from streamq.runtime import checkpoint
 
-
-def scan(**options: int) -> ScanStream:
-    return ScanStream(
-        id="bid", stream="bid", connector="file", schema=(("a", "INT"), ("ts", "TIMESTAMP")),
-        options=(("path", "in"), *options.items()),
-    )
-
-
-def make(slide_ms: int = 5_000, **options: int) -> PhysicalQuery:
-    window = AssignWindow(scan(**options), "w", "ts", 10_000, slide_ms, id="hot.window")
-    root = Where(window, "`a` > (SELECT keep FROM c)", id="hot.shed")
-    return PhysicalQuery("hot", root, "append", SinkSpec(None, "console"), (("a", "INT"),))
+PROGRAM = """\
+CREATE STREAM s (k INT, x INT, ts TIMESTAMP, WATERMARK FOR ts) WITH (connector = 'file', path = 'in', format = 'json');
+"""
+COUNTS = "CREATE QUERY counts AS SELECT k, COUNT(*) AS n FROM s [TUMBLE 10 SECONDS] GROUP BY k;"
+ROWS = "CREATE QUERY rows AS SELECT k FROM s;"
 
 
-@pytest.fixture
-def used(tmp_path: Path) -> Path:
-    """A checkpoint folder in which a batch was started."""
-    checkpoint.record(make(), tmp_path)
-    (tmp_path / "offsets").mkdir()
-    (tmp_path / "offsets" / "0").write_text("v1\n")
-    return tmp_path
+def query(text: str) -> PhysicalQuery:
+    (found,) = compile_program(PROGRAM + text).require().queries
+    return found
 
 
-def test_the_same_query_fits(used: Path) -> None:
-    assert checkpoint.check(make(), used) is None
+def begin(directory: Path) -> None:
+    """A micro-batch is planned."""
+    (directory / "offsets").mkdir(parents=True, exist_ok=True)
+    (directory / "offsets" / "0").write_text("v1\n")
 
 
-def test_what_may_change_between_runs(used: Path) -> None:
-    control = ControlRelation("c", "hot", (Knob("keep", 0.5, 0.0, 1.0),))
-    tuned = replace(
-        make(max_files_per_trigger=3), controls=(control,), time_column="until",
-        origin=Span("other.cql", 1, 2),
-    )
-    assert checkpoint.check(tuned, used) is None
-
-
-def test_a_changed_window_does_not_fit(used: Path) -> None:
-    found = checkpoint.check(make(slide_ms=2_000), used)
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    counts = query(COUNTS)
+    started = checkpoint.record(counts, tmp_path, COUNTS, 3)
+    found = checkpoint.stored(tmp_path)
     assert found is not None
-    assert (found.code, found.notes) == ("SQ0805", ("changed or new: hot.window",))
+    assert (found.shape, found.started, found.text, found.partitions) == (shape_of(counts), started, COUNTS, 3)
+    assert found.streamq
+    assert found.spark
 
 
-def test_operators_that_come_and_go_are_named(used: Path) -> None:
-    less = replace(make(), root=UnionAll((scan(), scan()), id="hot.union"))
-    found = checkpoint.check(less, used)
+def test_a_later_start_keeps_the_first_start_and_the_parts_of_the_state(tmp_path: Path) -> None:
+    started = checkpoint.record(query(COUNTS), tmp_path, partitions=3)
+    begin(tmp_path)
+    assert checkpoint.record(query(COUNTS), tmp_path, partitions=5) == started
+    found = checkpoint.stored(tmp_path)
     assert found is not None
-    assert found.notes == (
-        "changed or new: bid, hot.union", "no longer there: hot.window, hot.shed",
+    assert found.partitions == 3
+
+
+def test_sources_have_the_names_that_a_checkpoint_began_with(tmp_path: Path) -> None:
+    assert checkpoint.has_names(query(ROWS), tmp_path)
+    assert not checkpoint.has_names(query(COUNTS), tmp_path)
+    checkpoint.record(query(COUNTS), tmp_path)
+    begin(tmp_path)
+    assert not checkpoint.has_names(query(ROWS), tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"version": 99}', '{"version": 1, "operators": {}}', '{"version": 2, "shape": {}}'])
+def test_a_file_of_something_else_has_no_shape(tmp_path: Path, text: str) -> None:
+    (tmp_path / checkpoint.FILE_NAME).write_text(text)
+    found = checkpoint.stored(tmp_path)
+    assert found is None or found.shape is None
+
+
+def test_no_secret_is_written(tmp_path: Path) -> None:
+    scan = ScanStream(
+        id="e.scan", stream="e", connector="edge", schema=(("a", "INT"),), options=(("path", "in"), ("token", "hush-hush")),
     )
+    asked = PhysicalQuery("q", Where(scan, "`a` > 1", id="q.filter"), "append", SinkSpec(None, "console"), (("a", "INT"),))
+    checkpoint.record(asked, tmp_path)
+    text = (tmp_path / checkpoint.FILE_NAME).read_text()
+    assert json.loads(text)["shape"]["sources"][0]["id"] == "e"
+    assert "hush" not in text
 
 
-def test_another_sink_does_not_fit(used: Path) -> None:
-    moved = replace(make(), sink=SinkSpec("out", "file", (("path", "out"),)))
-    assert checkpoint.check(moved, used) is not None
-
-
-def test_a_checkpoint_that_holds_nothing_fits_all(tmp_path: Path) -> None:
-    checkpoint.record(make(), tmp_path)
-    assert checkpoint.check(make(slide_ms=1_000), tmp_path) is None
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"version": 99}', '{"version": 1}'])
-def test_a_checkpoint_of_something_else(used: Path, text: str) -> None:
-    (used / checkpoint.FILE_NAME).write_text(text)
-    found = checkpoint.check(make(), used)
-    assert found is not None
-    assert found.code == "SQ0805"
+def test_queries_are_found_by_their_folders_and_not_those_moved_aside(tmp_path: Path) -> None:
+    for name in ("a b", "dots.in.it"):
+        checkpoint.record(replace(query(ROWS), name=name), checkpoint.folder_of(tmp_path, name))
+    checkpoint.record(query(ROWS), tmp_path / "rows.20261130T100000Z")
+    assert checkpoint.queries_in(tmp_path) == ("a b", "dots.in.it")
+    assert checkpoint.queries_in(tmp_path / "nowhere") == ()

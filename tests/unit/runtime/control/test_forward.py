@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from streamq.compiler.driver import compile_program
+from streamq.runtime.checkpoint import record
 from streamq.runtime.control.controller import Controller
 from streamq.runtime.control.decisions import DecisionLog
 from streamq.runtime.control.forward import DECISIONS, IDLE_MS, KNOBS, MOST_PAUSES, Forward
@@ -18,6 +20,11 @@ from streamq.runtime.control.throttle import PROBE_ROWS, Throttle
 from streamq.runtime.metrics import QuerySample
 from streamq.stdlib.overload.batch_time import Cost, CostModel
 
+NAMED = """\
+CREATE STREAM a (k INT) WITH (connector = 'file', path = 'a', format = 'json');
+CREATE STREAM b (k INT) WITH (connector = 'file', path = 'b', format = 'json');
+CREATE QUERY q AS SELECT k FROM b UNION ALL SELECT k FROM a;
+"""
 COST = Cost(fixed=150.0, read=0.0005, work=0.004)
 MODEL = CostModel(COST, (), 1_000_000)
 
@@ -71,6 +78,26 @@ def test_units_of_files_are_their_bytes(tmp_path: Path) -> None:
     assert units_of(tmp_path / "checkpoint", 1) == (500,)
     (log / "1").write_text("v1\nbroken")
     assert units_of(tmp_path / "checkpoint", 1) == (0,)
+
+
+def test_units_and_spans_of_named_sources(tmp_path: Path) -> None:
+    """In their order in the plan, whatever that of the log; one that is new was not read before."""
+    (query,) = compile_program(NAMED).require().queries
+    record(query, tmp_path)
+    files = [tmp_path / f"{n}.json" for n in range(2)]
+    for size, file in zip((100, 30), files, strict=True):
+        file.write_text("x" * size)
+        log = tmp_path / "sources" / ("a" if size == 100 else "b")
+        log.mkdir(parents=True)
+        (log / "0").write_text("v1\n" + json.dumps({"path": file.as_uri(), "timestamp": 1, "batchId": 0}))
+    folder = tmp_path / "offsets"
+    folder.mkdir()
+    (folder / "0").write_text('v2\n{}\na:{"logOffset":0}')
+    (folder / "1").write_text('v2\n{}\na:{"logOffset":0}\nb:{"logOffset":0}')
+    assert units_of(tmp_path, 0) == (0, 100)
+    assert units_of(tmp_path, 1) == (30, 0)
+    assert span_of(tmp_path, 0, 1) == Files((files[1].as_uri(),))
+    assert span_of(tmp_path, 1, 1) == Files(())
 
 
 def log_files(checkpoint: Path, name: str, *files: tuple[Path, int]) -> None:
