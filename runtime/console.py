@@ -304,6 +304,8 @@ def summary_text(report: RunReport) -> Text:
             f"{t.batches:,} batch{'es' if t.batches != 1 else ''}",
             f"worst age {_duration(t.worst_age_ms)}",
         ]
+        if t.backlog_rows:
+            facts.append(f"{t.backlog_rows:,} records unread, up to {_duration(t.backlog_age_ms)} old")
         if t.state_rows:
             facts.append(f"{t.state_rows:,} rows of state")
         if t.watermark:

@@ -7,12 +7,16 @@ from streamq.compiler.ir.logical import Field, SinkDecl
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.source import Span
 from streamq.dsl.types import BINARY, Array, Map, Struct, Type, with_article
+from streamq.stdlib.kafka_columns import check_record
 
 
 def check_output(
     schema: tuple[Field, ...], sink: SinkDecl, span: Span, context: BindContext
 ) -> None:
     """Reports what the sink cannot take of a result with these columns; ``span`` names the sink."""
+    if sink.connector == "kafka":
+        for problem in check_record([(f.name, f.type) for f in schema], dict(sink.options), sink.name):
+            context.error(problem.code, problem.message, span, help=problem.help)
     if sink.connector != "file":
         return
     options = dict(sink.options)

@@ -65,7 +65,7 @@ class ControlSource(DataSource):
 
     With ``throttle``, the goal in the form of ``runtime/control/knobs.py``: ``checkpoint``, the folder of the query, and
     ``rows_per_unit``, a JSON list with a number for each of its sources, ``spared``, one that says which of them keep all
-    rows, and ``trigger_ms``, the least time between two micro-batches.
+    rows, ``trigger_ms``, the least time between two micro-batches, and ``started_ms``, when the run began.
 
     Columns: ``keep``, the share of rows to keep, and ``threshold``, the same in steps of the row's hash; ``coverage``,
     the share of rows that was kept in the last seconds, and ``late``, how many rows were late so far. Where some rows go
@@ -91,7 +91,7 @@ class ControlSource(DataSource):
             forward = Forward(
                 Path(self.options["checkpoint"]), first,
                 tuple(json.loads(self.options["rows_per_unit"])), _now_ms, float(self.options["trigger_ms"]),
-                tuple(json.loads(self.options.get("spared", "[]"))),
+                float(self.options.get("started_ms", "0")), tuple(json.loads(self.options.get("spared", "[]"))),
             )
             return reader(partial(row_of_decision, forward), schema)
         path, defaults = self.options.get("path"), read_defaults(self.options)
