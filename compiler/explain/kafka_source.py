@@ -100,7 +100,6 @@ def write_lines(query: ph.PhysicalQuery) -> list[str]:
         value = f"F.expr({literal(value_sql(shape, options))}).alias(\"value\")"
     key = [f"F.expr({literal(key_sql(shape, query.columns))}).alias(\"key\")"] if shape.key else []
     headers = f"F.expr({literal(headers_sql(shape, query.name))}).alias(\"headers\")"
-    script.add("")
     script.add("def write(batch, batch_id):")
     script.add('    run = batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")')
     script.add(f"    batch = batch.withColumn({literal(RUN)}, F.lit(run)).withColumn({literal(BATCH)}, F.lit(str(batch_id)))")
@@ -109,7 +108,6 @@ def write_lines(query: ph.PhysicalQuery) -> list[str]:
     for name, text in (*_client(options), ("topic", literal(str(options["topic"])))):
         script.add(f"    records = records.option({literal(name)}, {text})")
     script.add("    records.save()")
-    script.add("")
     return [*script.lines, "return writer.foreachBatch(write).start()"]
 
 
