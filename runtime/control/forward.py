@@ -26,6 +26,9 @@ Unless that is less than half of the time since it last took something: looking 
 PAUSE_S, MOST_PAUSES = 0.02, 30
 """How long, and how often, it is waited for what the micro-batch before held, where whole windows go."""
 
+MOST_BEHIND = 3
+"""What a micro-batch left unread counts for the next ones: it is known when one or two of those are planned already."""
+
 FIRST_MS = 1000.0
 """A rate of rows is taken for a second of them in the first micro-batch, of which nobody knows since when it waits."""
 
@@ -108,7 +111,7 @@ class Forward:
 
 
     def _behind(self, batch: int, throttle: Throttle, now: float) -> tuple[float, float]:
-        """How old, in milliseconds, records are that the micro-batch before left unread, and those that came while nobody read.
+        """How old, in milliseconds, records are that micro-batches before left unread, and those that came while nobody read.
 
         They are newer than all that were read. 0 where there are none, or records do not say when they came.
         """
@@ -117,7 +120,7 @@ class Forward:
         age = max(0.0, now - throttle.read_until)
         ended = _written(self.checkpoint / "commits" / str(batch - 1))
         missed = ended is not None and ended < self.started_ms
-        left = throttle.unread > 0 and throttle.seen == batch - 1
+        left = throttle.unread > 0 and throttle.seen >= batch - MOST_BEHIND
         return (age if left else 0.0), (age if missed else 0.0)
 
 

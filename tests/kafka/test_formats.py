@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamq.compiler.driver import compile_program
-from streamq.compiler.options import CompileOptions
-from streamq.runtime.metrics import QueryTotals, RunReport
-from streamq.runtime.run import RunOptions
+from tests.support.kafka_runs import counted, run, where
 from tests.support.topics import Sent, Topics, json_records
 
 if TYPE_CHECKING:
@@ -22,28 +19,6 @@ if TYPE_CHECKING:
 
 NOON = datetime(2026, 1, 31, 12, 0, 0, 123456, UTC)
 NOON_MS = 1_769_860_800_123
-
-
-def run(program: str, spark: SparkSession, base: Path, **asked: Any) -> RunReport:
-    """Reads what is there; the program's queries have no sinks but those that it names."""
-    from streamq.runtime.spark.runner import run_plan
-
-    result = compile_program(program, CompileOptions(verify=True, base_dir=str(base)))
-    assert result.plan is not None, [d.message for d in result.diagnostics]
-    report = run_plan(result.plan, RunOptions(once=True, **asked), session=spark)
-    assert not report.diagnostics, [(d.message, d.notes) for d in report.diagnostics]
-    return report
-
-
-def where(topics: Topics, topic: str, **options: str) -> str:
-    given = {"bootstrap_servers": topics.broker.address, "topic": topic, **options}
-    listed = ", ".join(f"{name} = '{value}'" for name, value in given.items())
-    return f"WITH (connector = 'kafka', {listed})"
-
-
-def counted(totals: QueryTotals) -> tuple[int, int, int, int]:
-    assert totals.rows_in == totals.kept + totals.shed + totals.malformed
-    return totals.rows_in, totals.kept, totals.shed, totals.malformed
 
 
 def test_json_with_all_parts_of_a_record(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
