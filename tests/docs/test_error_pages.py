@@ -29,6 +29,8 @@ TOLD_IN_WORDS = {
     "SQ0804": "happens when a run reads the row",
     "SQ0805": "needs two runs with a change between them",
     "SQ0807": "happens when a run begins whose folder or port another one has",
+    "SQ0808": "needs a server that is not there",
+    "SQ0811": "needs a machine without the library",
     **dict.fromkeys(OF_TESTS, "is about tests; `test_tests_on_the_page` runs some"),
 }
 """Codes whose pages describe a situation, with the reason why no program can show it."""

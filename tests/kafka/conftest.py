@@ -59,3 +59,12 @@ def spark(kafka: Artefacts, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def topics(broker: Broker) -> Topics:
     """Topics of this test alone, whose names begin with a number of its own."""
     return Topics(broker, f"t{next(_numbers)}-")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says what was tested with, or that nothing was."""
+    skipped = {str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", []) if "no Kafka: " in str(report.longrepr)}
+    for reason in skipped:
+        terminalreporter.write_line(f"SKIPPED all tests with Kafka: {reason.removeprefix('Skipped: ')}", yellow=True)
+    if terminalreporter.stats.get("passed") and not skipped:
+        terminalreporter.write_line(f"Tests with Kafka: {artefacts().told}")
