@@ -63,11 +63,11 @@ def check_columns(options: Mapping[str, OptionValue], declared: Sequence[tuple[s
             problems.append(Problem("SQ0707", asked, message, "give each a column of its own"))
     parts = parts_of(options, names)
     for name, t in declared:
-        part = parts.get(name)
+        held = parts.get(name)
         plain = STRING if isinstance(t, Chars) else t
-        if part is not None and plain not in _TYPES[part]:
-            wanted = " or ".join(map(str, _TYPES[part]))
-            message = f"`{name}`, which holds the {part.removesuffix('_column')} of a record, is {with_article(t)}"
+        if held is not None and plain not in _TYPES[held]:
+            wanted = " or ".join(map(str, _TYPES[held]))
+            message = f"`{name}`, which holds the {held.removesuffix('_column')} of a record, is {with_article(t)}"
             problems.append(Problem("SQ0707", name, message, f"declare it {wanted}"))
     rest = [(name, t) for name, t in declared if name not in parts]
     if options.get("format") == "raw" and (rest or VALUE not in parts.values()):
