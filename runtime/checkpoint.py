@@ -17,8 +17,9 @@ from dataclasses import fields
 from pathlib import Path
 from urllib.parse import quote
 
-from streamq.compiler.ir.physical import PhysicalQuery, ScanStream, Step, walk
+from streamq.compiler.ir.physical import OptionValue, PhysicalQuery, ScanStream, Step, walk
 from streamq.dsl.diagnostics import Diagnostic
+from streamq.stdlib.kafka_options import may_change
 
 FILE_NAME = "streamq.json"
 VERSION = 1
@@ -31,7 +32,7 @@ def fingerprint(query: PhysicalQuery) -> dict[str, str]:
     for step in walk(query.root):
         parts.setdefault(step.id, []).append(_text_of(step))
     parts[f"{query.name} (output)"] = [
-        repr((query.mode, query.keys, query.columns, query.sink.connector, query.sink.options))
+        repr((query.mode, query.keys, query.columns, query.sink.connector, _lasting(query.sink.connector, query.sink.options)))
     ]
     return {key: _hash("\n".join(texts)) for key, texts in parts.items()}
 
@@ -121,8 +122,13 @@ def _text_of(step: Step) -> str:
 def _comparable(step: Step, name: str) -> object:
     value = getattr(step, name)
     if isinstance(step, ScanStream) and name == "options":
-        return tuple(option for option in step.options if option[0] not in _TUNING)
+        return tuple(option for option in _lasting(step.connector, step.options) if option[0] not in _TUNING)
     return value
+
+
+def _lasting(connector: str, options: tuple[tuple[str, OptionValue], ...]) -> tuple[tuple[str, OptionValue], ...]:
+    """The options that a checkpoint rests on: not how the brokers of Kafka are reached."""
+    return tuple(o for o in options if not may_change(o[0])) if connector == "kafka" else options
 
 
 def _holds_steps(value: object) -> bool:

@@ -182,6 +182,12 @@ def own_options(given: Mapping[str, OptionValue]) -> tuple[dict[str, OptionValue
     return ours, theirs, problems
 
 
+def may_change(name: str) -> bool:
+    """True for an option that may be another one in a run that goes on: places are those of topics, wherever the brokers are."""
+    tuning = ("bootstrap_servers", "starting", "max_rows_per_trigger", "fail_on_data_loss")
+    return name in tuning or name.startswith(OWN) or name in CLIENT or name in ("username", "password")
+
+
 def login_of(mechanism: str) -> str:
     """The class of Java that logs in by username and password."""
     kind = "plain.Plain" if mechanism == "PLAIN" else "scram.Scram"

@@ -87,3 +87,17 @@ def test_a_checkpoint_of_something_else(used: Path, text: str) -> None:
     found = checkpoint.check(make(), used)
     assert found is not None
     assert found.code == "SQ0805"
+
+
+def test_how_brokers_are_reached_may_change_and_topics_may_not(tmp_path: Path) -> None:
+    def made(**options: str | int) -> PhysicalQuery:
+        step = ScanStream("s", "kafka", (), tuple({"topic": "a", **options}.items()), id="s.scan")
+        return PhysicalQuery("hot", step, "append", SinkSpec("out", "kafka", step.options), ())
+
+    checkpoint.record(made(bootstrap_servers="a:1", password="env:A", fail_on_data_loss="true"), tmp_path)
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").write_text("v1\n")
+    other = made(bootstrap_servers="b:1,c:1", password="file:p", max_rows_per_trigger=5, starting="latest", **{"kafka.client.id": "me"})
+    assert checkpoint.check(other, tmp_path) is None
+    for changed in (made(topic="b"), made(format="csv")):
+        assert checkpoint.check(changed, tmp_path) is not None
