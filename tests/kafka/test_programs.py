@@ -76,3 +76,21 @@ def test_a_run_without_the_library_says_which(topics: Topics, tmp_path: Path) ->
     assert done.returncode == 3
     assert "error[SQ0811]: the library of connector 'kafka' is not there" in done.stderr
     assert "org.apache.spark:spark-sql-kafka-0-10_2.13:" in done.stderr
+
+
+def test_the_example_runs(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "examples" / "kafka" / "shop.cql").read_text(encoding="utf-8")
+    clicks, pages = topics.make("clicks", 2), topics.make("pages")
+    for old, new in (("localhost:9092", topics.broker.address), ("'clicks'", f"'{clicks}'"), ("topic = 'pages'", f"topic = '{pages}'")):
+        assert old in text
+        text = text.replace(old, new)
+    start = 1_769_860_800_000
+    for second in (0, 3, 12, 60):
+        records = json_records([{"page": "/a", "ms": 100}] * 5 + [{"page": "/b", "ms": 7}], key=b"v", at_ms=start + 1000 * second)
+        topics.send(clicks, records)
+    run(text, spark, tmp_path)
+    rows = {(one.key, one.row["until"]): one.row for one in topics.read(pages)}
+    first, second = "2026-01-31T12:00:10.000000Z", "2026-01-31T12:00:20.000000Z"
+    assert {key: (row["clicks"], row["ms"]) for key, row in rows.items() if key[1] in (first, second)} == {
+        (b"/a", first): (10, 100.0), (b"/b", first): (2, 7.0), (b"/a", second): (5, 100.0), (b"/b", second): (1, 7.0),
+    }
