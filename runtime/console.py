@@ -353,6 +353,8 @@ def summary_text(report: RunReport) -> Text:
         ]
         if t.refused:
             facts.append(f"{t.refused:,} that the sink would not take put aside")
+        if t.backlog_rows:
+            facts.append(f"{t.backlog_rows:,} records unread, up to {_duration(t.backlog_age_ms)} old")
         if t.state_rows:
             facts.append(f"{t.state_rows:,} rows of state")
         if t.watermark:

@@ -21,7 +21,9 @@ class QuerySample:
     after a partial aggregation). ``rows_out`` went to the sink, which would not take ``refused`` others. ``rows_per_s`` is ``rows_in`` per second of the
     batch. ``ended``: seconds since the epoch. ``watermark``, ``event_time_max``: ISO 8601 in UTC,
     empty where the query has none. ``result_age_ms``: how long the oldest row of the batch may have
-    waited when its results were out, counted from the moment the batch before took its input.
+    waited when its results were out, counted from the moment the batch before took its input; exact where records say when
+    they came. ``backlog_rows``: records that it left unread, None where the source does not tell; ``backlog_age_ms``: how long
+    the oldest of them has waited at most.
     """
 
     query: str
@@ -42,6 +44,8 @@ class QuerySample:
     result_age_ms: int = 0
     state_rows: int = 0
     state_bytes: int = 0
+    backlog_rows: int | None = None
+    backlog_age_ms: int = 0
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form of one sample."""
@@ -50,7 +54,7 @@ class QuerySample:
 
 @dataclass(frozen=True, slots=True)
 class QueryTotals:
-    """Sums over the samples of one query; state, watermark and age are the latest ones."""
+    """Sums over the samples of one query; state, watermark and backlog are the latest ones."""
 
     query: str
     batches: int = 0
@@ -67,6 +71,8 @@ class QueryTotals:
     state_rows: int = 0
     state_bytes: int = 0
     watermark: str = ""
+    backlog_rows: int | None = None
+    backlog_age_ms: int = 0
 
     def plus(self, sample: QuerySample) -> QueryTotals:
         """The totals with one more sample; idle triggers do not count as batches."""
@@ -86,6 +92,8 @@ class QueryTotals:
             state_rows=sample.state_rows,
             state_bytes=sample.state_bytes,
             watermark=sample.watermark or self.watermark,
+            backlog_rows=sample.backlog_rows,
+            backlog_age_ms=sample.backlog_age_ms,
         )
 
     def to_dict(self) -> dict[str, object]:

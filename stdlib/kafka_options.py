@@ -125,6 +125,21 @@ KAFKA_SINK = ConnectorSpec(
     doc="A topic of Kafka. Options that begin with `kafka.` go to its client as they are.",
 )
 
+CLIENT = {
+    "bootstrap_servers": "bootstrap.servers",
+    "security_protocol": "security.protocol",
+    "sasl_mechanism": "sasl.mechanism",
+    "truststore_location": "ssl.truststore.location",
+    "truststore_password": "ssl.truststore.password",
+    "keystore_location": "ssl.keystore.location",
+    "keystore_password": "ssl.keystore.password",
+    "key_password": "ssl.key.password",
+}
+"""Option to the name that Kafka's client has for it. A username and its password become a login."""
+
+SECRETS = frozenset({"password", "truststore_password", "keystore_password", "key_password"})
+PATHS = frozenset({"truststore_location", "keystore_location"})
+
 _ONLY_FOR = {
     "delimiter": ("csv",),
     "quote": ("csv",),
@@ -165,6 +180,12 @@ def own_options(given: Mapping[str, OptionValue]) -> tuple[dict[str, OptionValue
         else:
             theirs[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return ours, theirs, problems
+
+
+def login_of(mechanism: str) -> str:
+    """The class of Java that logs in by username and password."""
+    kind = "plain.Plain" if mechanism == "PLAIN" else "scram.Scram"
+    return f"org.apache.kafka.common.security.{kind}LoginModule"
 
 
 def is_client_secret(name: str) -> bool:

@@ -8,6 +8,7 @@ from streamq.compiler.ir.logical import Field, SinkDecl
 from streamq.dsl.diagnostics import did_you_mean
 from streamq.dsl.source import Span
 from streamq.dsl.types import BINARY, Array, Map, Struct, Type, with_article
+from streamq.stdlib.kafka_columns import check_record
 from streamq.stdlib.sink_options import LAKES
 
 
@@ -17,6 +18,9 @@ def check_output(
     """Reports what the sink cannot take of a result with these columns; ``span`` names the sink."""
     if sink.connector in ("postgres", "duckdb"):
         check_columns(schema, sink.connector, span, context)
+    if sink.connector == "kafka":
+        for problem in check_record([(f.name, f.type) for f in schema], dict(sink.options), sink.name):
+            context.error(problem.code, problem.message, span, help=problem.help)
     if sink.connector != "file" and sink.connector not in LAKES:
         return
     options = dict(sink.options)

@@ -33,7 +33,7 @@ TUNING = frozenset({"max_files_per_trigger", "max_bytes_per_trigger", "max_event
 
 IDENTITY = {
     "file": ("path",), "memory": (), "rate": (), "nexmark": ("seed",), "edge": ("path",),
-    "kafka": ("brokers", "topic", "topics", "pattern"),
+    "kafka": ("topic", "topic_pattern"),
 }
 """The options that say which rows a source has; of connectors that are not here all do."""
 

@@ -20,6 +20,7 @@ from streamq.compiler.ir.physical import (
     Join,
     Named,
     Observe,
+    Parse,
     ScanStream,
     ScanTable,
     Select,
@@ -69,6 +70,11 @@ class Lineage:
                 found = {column: f"`{name}.{column} {kind}`" for column, kind in step.schema}
                 corrupt = step.corrupt_column if isinstance(step, ScanStream) else None
                 return found if corrupt is None else {**found, corrupt: corrupt}
+            case Parse(input=below):
+                # Expressions above name a field behind the struct that it is in.
+                above = self.columns(below)
+                fields = {name: f"`{name} {kind}`" for name, kind in step.fields}
+                return {**{name: above[name] for name in step.passed}, **fields, step.into: above[step.column]}
             case Select(input=below, items=items):
                 return {name: POLICY if _of_policy(name, sql) else self.resolve(sql, below) for name, sql in items}
             case AssignWindow(input=below):

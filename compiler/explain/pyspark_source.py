@@ -10,9 +10,17 @@ from __future__ import annotations
 
 import re
 
+from streamq.compiler.explain.kafka_source import (
+    HELPERS,
+    needs_helpers,
+    parse_lines,
+    read_lines,
+    write_lines,
+)
 from streamq.compiler.explain.script import Script, literal
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.edges import EdgeStream
+from streamq.compiler.ir.libraries import libraries_of
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.connectors import EVENT_TIME, find_connector
@@ -130,7 +138,8 @@ def refusals(plan: ph.PhysicalPlan) -> tuple[Diagnostic, ...]:
 def to_pyspark(plan: ph.PhysicalPlan, name: str = "program") -> str:
     """The text of the program; one function per query."""
     settings = settings_of(plan)
-    parts = [HEADER.format(name=re.sub(r"[^\w .-]", "_", name)), STREAM_PATH, "\n\n", *map(_edge, plan.edges)]
+    parts = [HEADER.format(name=re.sub(r"[^\w .-]", "_", name)), STREAM_PATH, "\n\n", *map(_edge, plan.edges), *map(_library, libraries_of(plan))]
+    parts += [HELPERS] * needs_helpers(plan)
     parts.append("SETTINGS = {\n")
     parts += [
         f"    {literal(k)}: {_secret(k, v) if holds_secret(k) else literal(v)},\n"
@@ -169,6 +178,10 @@ def _edge(edge: EdgeStream) -> str:
         f"# The rows of stream {literal(edge.stream)} come from an edge: the files that are read here are written by `streamq run`,\n"
         "# which has to be at work beside this program.\n"
     )
+
+
+def _library(name: str) -> str:
+    return f"# Needs `--packages org.apache.spark:{name}_2.13:` with the version of Spark, or its jars.\n"
 
 
 def _state_store(plan: ph.PhysicalPlan) -> dict[str, str]:
@@ -212,7 +225,7 @@ def _query(query: ph.PhysicalQuery, function: str, plan: ph.PhysicalPlan) -> str
     script.add(f"writer = {root}.writeStream.queryName({literal(query.name)})")
     script.add(f"writer = writer.outputMode({literal(query.mode)}).trigger(**trigger)")
     script.add('writer = writer.option("checkpointLocation", checkpoint)')
-    for line in _sink(query.sink):
+    for line in write_lines(query) if query.sink.connector == "kafka" else _sink(query.sink):
         script.add(line)
     body = "\n".join(f"    {line}" for line in script.lines)
     return f"def {function}(spark, checkpoint, trigger):\n{body}\n"
@@ -300,6 +313,10 @@ _UNITS = {"max_file_age": ("ms", 1), "ramp_up_time": ("s", 1000)}
 def frame_of(step: ph.Step, script: Script) -> str:
     """Adds the lines of a step and gives the variable that holds its frame."""
     match step:
+        case ph.ScanStream(connector="kafka"):
+            return read_lines(step, script)
+        case ph.Parse():
+            return parse_lines(step, frame_of(step.input, script), script)
         case ph.ScanStream():
             return _scan(step, script)
         case ph.ScanTable():

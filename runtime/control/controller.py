@@ -95,6 +95,8 @@ class Controller:
             # Where the query was idle before, the age of a result counts that in.
             age_ms = min(sample.result_age_ms, decided.waited_ms + sample.batch_ms)
             self.throttle = self.throttle.aged(age_ms, decided.decision)
+        if looked.read_until is not None:
+            self.throttle = replace(self.throttle, read_until=looked.read_until, unread=sample.backlog_rows or 0)
         if looked.ranks:
             self.seen.append(np.array(looked.ranks))
             self.throttle = replace(self.throttle, ranks=levels(self.seen))

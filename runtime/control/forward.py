@@ -26,6 +26,9 @@ Unless that is less than half of the time since it last took something: looking 
 PAUSE_S, MOST_PAUSES = 0.02, 30
 """How long, and how often, it is waited for what the micro-batch before held, where whole windows go."""
 
+MOST_BEHIND = 3
+"""What a micro-batch left unread counts for the next ones: it is known when one or two of those are planned already."""
+
 FIRST_MS = 1000.0
 """A rate of rows is taken for a second of them in the first micro-batch, of which nobody knows since when it waits."""
 
@@ -36,8 +39,8 @@ class Forward:
     of them keep all rows.
 
     ``first``: what holds as long as the controller has published nothing. ``now``: milliseconds since 1970.
-    ``trigger_ms``: the least time between two micro-batches, which says nothing of what there is to read. ``pause``: waits
-    so many seconds.
+    ``trigger_ms``: the least time between two micro-batches, which says nothing of what there is to read. ``started_ms``:
+    when the run began. ``pause``: waits so many seconds.
     """
 
     checkpoint: Path
@@ -45,6 +48,7 @@ class Forward:
     rows_per_unit: tuple[float, ...]
     now: Callable[[], float]
     trigger_ms: float = 0.0
+    started_ms: float = 0.0
     spared: tuple[bool, ...] = ()
     pause: Callable[[float], None] = sleep
 
@@ -65,15 +69,17 @@ class Forward:
         spared = sum(p for p, keeps in zip(parts, self.spared, strict=True) if keeps) if len(self.spared) == len(parts) else 0.0
         now = self.now()
         waited = self._waited(batch, before, now)
+        left, missed = self._behind(batch, throttle, now)
+        waited = max(waited, missed)
         if throttle.rows_per_s > 0:
             waited = FIRST_MS if before is None else now - before.decided_ms
         decision = decide(
             throttle, round(expected * throttle.counted), waited,
-            Decision() if before is None else before.decision, round(spared * throttle.counted_spared),
+            Decision() if before is None else before.decision, round(spared * throttle.counted_spared), left,
         )
         if throttle.window_ms:
             throttle = replace(throttle, steps=_steps(throttle, batch, before, decision))
-        return Decided(decision, round(expected), now, throttle, waited, round(spared))
+        return Decided(decision, round(expected), now, throttle, max(waited, left), round(spared))
 
     def _published(self, batch: int, before: Decided | None) -> Throttle:
         """What the controller knows. Whole windows go by what the micro-batch before held, which is known in a moment."""
@@ -102,6 +108,20 @@ class Forward:
             return now - before.decided_ms
         idle = taken - ended > max(IDLE_MS + self.trigger_ms, (taken - taken_before) / 2)
         return IDLE_MS + self.trigger_ms if idle else max(0.0, taken - taken_before)
+
+
+    def _behind(self, batch: int, throttle: Throttle, now: float) -> tuple[float, float]:
+        """How old, in milliseconds, records are that micro-batches before left unread, and those that came while nobody read.
+
+        They are newer than all that were read. 0 where there are none, or records do not say when they came.
+        """
+        if throttle.read_until is None:
+            return 0.0, 0.0
+        age = max(0.0, now - throttle.read_until)
+        ended = _written(self.checkpoint / "commits" / str(batch - 1))
+        missed = ended is not None and ended < self.started_ms
+        left = throttle.unread > 0 and throttle.seen >= batch - MOST_BEHIND
+        return (age if left else 0.0), (age if missed else 0.0)
 
 
 def _steps(throttle: Throttle, batch: int, before: Decided | None, decision: Decision) -> tuple[Step, ...]:

@@ -15,7 +15,7 @@ from streamq.stdlib.overload.steps import Step
 
 _NUMBERS = ("latency_ms", "least", "counted", "most_kept")
 _COST = ("fixed", "read", "work")
-_OPTIONAL = ("share", "fixed_share", "newest", "sifter", "sampled")
+_OPTIONAL = ("share", "fixed_share", "newest", "sifter", "sampled", "read_until")
 RANKS, STEPS = "ranks", "steps"
 
 
@@ -46,6 +46,8 @@ def to_numbers(throttle: Throttle) -> dict[str, Any]:
         found["needed"] = throttle.needed
     if throttle.window_ms:
         found |= {"window_ms": throttle.window_ms, "late_ms": throttle.late_ms, "seen": throttle.seen}
+    if throttle.read_until is not None:
+        found |= {"unread": throttle.unread, "seen": throttle.seen}
     if throttle.steps:
         found[STEPS] = [number for step in throttle.steps for number in (step.since, step.share)]
     if throttle.ranks:
@@ -65,7 +67,7 @@ def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
         given.append(found.get("hold", 0.0))
     numbers = [found[name] for name in _NUMBERS]
     rate = found.get("rows_per_s", 0.0)
-    share, fixed, newest, sifter, sampled = (found.get(name) for name in _OPTIONAL)
+    share, fixed, newest, sifter, sampled, read_until = (found.get(name) for name in _OPTIONAL)
     coverage, late = found.get("coverage", 1.0), found.get("late", 0.0)
     needed, held, holding = (found.get(name, 0.0) for name in ("needed", "held", "holding"))
     spared = found.get("counted_spared", 1.0)
@@ -83,7 +85,7 @@ def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
         found["latency_ms"], model, found["least"], found["counted"], rate, share, coverage, int(late), fixed,
         tuple(found.get(RANKS, ())), newest, headroom, int(found.get("window_ms", 0)),
         int(found.get("late_ms", 0)), steps, int(found.get("seen", -1)), None if sifter is None else int(sifter),
-        needed, sampled, int(held), holding, spared,
+        needed, sampled, int(held), holding, spared, read_until, int(found.get("unread", 0)),
     )
 
 

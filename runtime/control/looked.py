@@ -16,7 +16,8 @@ class Looked:
 
     ``error``: the relative error of estimates that nine results in ten stay below; None where no result came. ``rows``: the
     attributes that a sifter goes by, of rows chosen in the same way. ``spared``: rows of streams of which none goes.
-    ``joined``: what buckets of a join that selects told, as JSON.
+    ``joined``: what buckets of a join that selects told, as JSON. ``read_until``: the time of the newest record, in milliseconds
+    since 1970, where records say when they came.
     """
 
     ranks: tuple[float, ...] = ()
@@ -25,6 +26,7 @@ class Looked:
     rows: Sampled = ()
     spared: int = 0
     joined: tuple[str, ...] = ()
+    read_until: float | None = None
 
 
 NOTHING = Looked()

@@ -35,7 +35,7 @@ class Steering:
             throttle = replace(
                 throttle, model=before.model, counted=before.counted, late=before.late, ranks=before.ranks,
                 headroom=before.headroom, seen=before.seen, sifter=before.sifter, held=before.held, holding=before.holding,
-                counted_spared=before.counted_spared,
+                counted_spared=before.counted_spared, read_until=before.read_until, unread=before.unread,
                 newest=before.newest, least=throttle.least if goal.error is None else max(goal.least, LEAST_KEEP, before.least),
             )
         window_s = COVERAGE_S if goal.fair_ms is None else goal.fair_ms / 1000

@@ -87,7 +87,8 @@ class Throttle:
     ``sifter``: the version of the sifter that rows go by (``runtime/control/sifting.py``); None as long as there is none.
     ``needed``: the share of the rows that the query wants which the sifter keeps for it; ``sampled``: the largest share
     of all rows that is looked at for it. ``held``: rows of state after the last micro-batch; ``holding``: how many there
-    are in the long run if one row is kept each millisecond. ``counted_spared``: as ``counted``, of streams of which no
+    are in the long run if one row is kept each millisecond. ``read_until``: the time of the newest record that was read, in
+    milliseconds since 1970, where records say when they came; ``unread``: how many were left. ``counted_spared``: as ``counted``, of streams of which no
     row goes.
     """
 
@@ -113,6 +114,8 @@ class Throttle:
     held: int = 0
     holding: float = 0.0
     counted_spared: float = 1.0
+    read_until: float | None = None
+    unread: int = 0
 
     def aged(self, age_ms: float, decision: Decision) -> Throttle:
         """With more planned where the oldest row of a micro-batch was young enough, else with less.
@@ -153,11 +156,14 @@ class Decision:
     steady: int = 0
 
 
-def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision, spared: int = 0) -> Decision:
+def decide(
+    throttle: Throttle, arrived: int, waited_ms: float, before: Decision, spared: int = 0, behind_ms: float = 0.0
+) -> Decision:
     """The share of ``arrived`` rows to keep, after the decision ``before``.
 
     ``waited_ms``: how long ago the micro-batch before this one began, which the oldest of the rows have waited.
-    ``spared``: as many of the rows are of streams of which none goes; the share is that of the others.
+    ``spared``: as many of the rows are of streams of which none goes; the share is that of the others. ``behind_ms``: how
+    old they are, where they were left by micro-batches before: then they have come at another rate.
     """
     if arrived <= spared:
         return before
@@ -180,7 +186,7 @@ def decide(throttle: Throttle, arrived: int, waited_ms: float, before: Decision,
     holding = throttle.holding * rate / usual
     usual_budget = cost.budget(usual, planned / 2, holding=holding)
     most = GROWTH * max(throttle.model.most_kept, PROBE_ROWS)
-    left = max(LIMIT * throttle.latency_ms - waited_ms, planned / 4)
+    left = max(LIMIT * throttle.latency_ms - max(waited_ms, behind_ms), planned / 4)
     burst = before.keep == 1 and cost.time(arrived, arrived, throttle.held) <= left
     usual_keep = 1.0 if burst else min(1.0, _of_others(usual_budget / usual, stays))
     if throttle.share is not None:

@@ -122,6 +122,7 @@ def _section(query: QueryRecord) -> str:
         ),
         chart("Share kept", "of the rows that arrived", [line("kept", "a", "keep")], 1.0),
         chart("State", "rows", [line("state", "a", "state_rows")]),
+        *([chart("Backlog", "records", [line("unread", "a", "backlog_rows")])] if query.totals.backlog_rows is not None else []),
     ]
     return f'<h2>{escape(query.name)}</h2><div class="charts">{"".join(charts)}</div>'
 

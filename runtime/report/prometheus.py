@@ -38,6 +38,8 @@ _GAUGES = {
     "kept_share": "The share of the last micro-batch's rows that was kept.",
     "completeness": "The share of all rows so far that was kept and in time.",
     "state_rows": "Rows of state.", "state_bytes": "Memory of the state.",
+    "backlog_rows": "Records that the last micro-batch left unread; absent where the source does not tell.",
+    "backlog_age_seconds": "How long the oldest of them has waited at most.",
 }
 
 
@@ -113,6 +115,8 @@ class Endpoint(SilentListener):
             "kept_share": sample.kept / arrived if arrived else 1.0, "completeness": completeness(totals),
             "state_rows": sample.state_rows, "state_bytes": sample.state_bytes,
         }
+        if sample.backlog_rows is not None:
+            values |= {"backlog_rows": sample.backlog_rows, "backlog_age_seconds": sample.backlog_age_ms / 1000}
         for name, value in values.items():
             self._gauges[name].labels(sample.query).set(value)
 

@@ -32,8 +32,10 @@ class Point:
     age_ms: int
     late: int
     state_rows: int
+    backlog_rows: int | None = None
+    backlog_age_ms: int = 0
 
-    def to_dict(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float | None]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -153,6 +155,7 @@ def _points(samples: list[QuerySample], began: float) -> tuple[Point, ...]:
             offered_per_s=round(sample.rows_in / seconds, 1), kept_per_s=round(sample.kept / seconds, 1),
             keep=round(sample.kept / arrived, 6) if arrived else 1.0, batch_ms=sample.batch_ms,
             age_ms=sample.result_age_ms, late=sample.late, state_rows=sample.state_rows,
+            backlog_rows=sample.backlog_rows, backlog_age_ms=sample.backlog_age_ms,
         ))
         before = sample.ended
     return tuple(points)

@@ -66,7 +66,7 @@ class ControlSource(DataSource):
 
     With ``throttle``, the goal in the form of ``runtime/control/knobs.py``: ``checkpoint``, the folder of the query, and
     ``rows_per_unit``, a JSON list with a number for each of its sources, ``spared``, one that says which of them keep all
-    rows, and ``trigger_ms``, the least time between two micro-batches.
+    rows, ``trigger_ms``, the least time between two micro-batches, and ``started_ms``, when the run began.
 
     With ``aside``, the folder of the query's checkpoint: nothing is kept of a micro-batch whose input was put aside.
 
@@ -94,7 +94,7 @@ class ControlSource(DataSource):
             forward = Forward(
                 Path(self.options["checkpoint"]), first,
                 tuple(json.loads(self.options["rows_per_unit"])), _now_ms, float(self.options["trigger_ms"]),
-                tuple(json.loads(self.options.get("spared", "[]"))),
+                float(self.options.get("started_ms", "0")), tuple(json.loads(self.options.get("spared", "[]"))),
             )
             return reader(partial(row_of_decision, forward), schema)
         if "aside" in self.options:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -208,7 +209,7 @@ def _create_control(control: ControlRelation, query: PhysicalQuery, context: Emi
         units = [rows_per_unit(s.connector, dict(s.options)) for s in scans_of(query)]
         reader = reader.options(
             throttle=json.dumps(to_numbers(first_throttle(control.goal))), checkpoint=str(folder),
-            rows_per_unit=json.dumps(units), trigger_ms=str(context.trigger_ms),
+            rows_per_unit=json.dumps(units), trigger_ms=str(context.trigger_ms), started_ms=str(time.time() * 1000),
             spared=json.dumps([s.stream in control.spared for s in scans_of(query)]),
         )
     elif folder is not None:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.logger import PySparkLogger
 
@@ -21,6 +23,7 @@ from streamq.compiler.ir.physical import (
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import Span
 from streamq.runtime.disk import folder_in, not_written, reason_in
+from streamq.runtime.spark.kafka_errors import of_kafka
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*")
 _BYPASS = re.compile(r"\s*If necessary set \S+ to \S+ to bypass this error\.?")
@@ -31,7 +34,7 @@ _FRAGMENT = re.compile(r"== SQL \(.*?\) ==\n(.*?)\n", re.DOTALL)
 _READING = re.compile(r"while reading file (\S+?)\.?\s*(?:SQLSTATE|$)")
 _OTHER_SPARK = re.compile(r"NoSuchMethodError|IncompatibleClassChangeError|NoClassDefFoundError|AbstractMethodError")
 _WRAPPERS = frozenset({"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "TASK_WRITE_FAILED"})
-_LONGEST = 400
+_LONGEST, _DEEPEST = 400, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,8 @@ def to_diagnostic(
         )
     if reason := reason_in(text, folders):
         return not_written(f"query `{query.name}`", reason, folder_in(text, folders), query.origin)
+    if (found := of_kafka(query, text, _best(causes))) is not None:
+        return found
     return Diagnostic(
         "SQ0801", f"query `{query.name}` failed: {_best(causes)}", span, notes=where,
         help=_help(text),
@@ -111,9 +116,21 @@ def _chain(error: BaseException) -> Iterator[Cause]:
             message = str(current._desc or "")
             yield Cause(current.getCondition() or "", message)
             current = current._cause or current.__cause__
+        elif isinstance(current, Py4JJavaError):
+            yield from _of_java(current.java_exception)
+            current = current.__cause__
         else:
             yield Cause("", str(current) or type(current).__name__)
             current = current.__cause__ or current.__context__
+
+
+def _of_java(thrown: Any) -> Iterator[Cause]:
+    """The messages of an exception of Java and of its causes; its place in the code says nothing to a user."""
+    for _ in range(_DEEPEST):
+        if thrown is None:
+            return
+        yield Cause("", str(thrown.getMessage() or thrown.getClass().getSimpleName()))
+        thrown = thrown.getCause()
 
 
 def _best(causes: tuple[Cause, ...]) -> str:

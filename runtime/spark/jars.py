@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyspark
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from streamq.compiler.ir.physical import Parse, PhysicalQuery, ScanStream, walk
+from streamq.compiler.ir.libraries import AVRO, KAFKA, needs
+from streamq.compiler.ir.physical import PhysicalQuery
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.source import NO_SPAN, Span
 from streamq.runtime.spark.session import Setting
@@ -39,33 +40,18 @@ class Library:
         return f"org.apache.spark:{self.artefact}_{SCALA}:{pyspark.__version__}"
 
 
+_LIBRARIES = {
+    KAFKA: Library("connector 'kafka'", KAFKA, "org.apache.spark.sql.kafka010.KafkaSourceProvider"),
+    AVRO: Library("format 'avro'", AVRO, "org.apache.spark.sql.avro.AvroDataToCatalyst"),
+}
+
+
 def needed(queries: Sequence[PhysicalQuery]) -> tuple[Library, ...]:
     """The libraries that queries need, each once."""
     found: dict[str, Library] = {}
-    for query in queries:
-        for one in _of_query(query):
-            found.setdefault(one.artefact, one)
+    for name, origin in (need for query in queries for need in needs(query)):
+        found.setdefault(name, replace(_LIBRARIES[name], origin=origin))
     return tuple(found.values())
-
-
-def _of_query(query: PhysicalQuery) -> Iterator[Library]:
-    for step in walk(query.root):
-        if isinstance(step, ScanStream) and step.connector == "kafka":
-            yield _kafka(step.origin)
-        if isinstance(step, Parse) and step.format == "avro":
-            yield _avro(step.origin)
-    if query.sink.connector == "kafka":
-        yield _kafka(query.sink.origin)
-        if dict(query.sink.options).get("format") == "avro":
-            yield _avro(query.sink.origin)
-
-
-def _kafka(origin: Span) -> Library:
-    return Library("connector 'kafka'", "spark-sql-kafka-0-10", "org.apache.spark.sql.kafka010.KafkaSourceProvider", origin)
-
-
-def _avro(origin: Span) -> Library:
-    return Library("format 'avro'", "spark-avro", "org.apache.spark.sql.avro.AvroDataToCatalyst", origin)
 
 
 def given_jars(paths: Sequence[Path]) -> tuple[Path, ...]:

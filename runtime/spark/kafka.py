@@ -30,38 +30,22 @@ from streamq.runtime.paths import resolve
 from streamq.runtime.secrets import reveal
 from streamq.runtime.spark.names import quoted
 from streamq.stdlib.avro_schema import told_as_read
-from streamq.stdlib.kafka_options import OWN, is_client_secret
+from streamq.stdlib.kafka_options import CLIENT, OWN, PATHS, SECRETS, is_client_secret, login_of
 
 QUERY_ID = "sql.streaming.queryId"
 """Where Spark says, while a micro-batch runs, whose it is: an id that is kept with the checkpoint."""
-
-_CLIENT = {
-    "bootstrap_servers": "bootstrap.servers",
-    "security_protocol": "security.protocol",
-    "sasl_mechanism": "sasl.mechanism",
-    "truststore_location": "ssl.truststore.location",
-    "truststore_password": "ssl.truststore.password",
-    "keystore_location": "ssl.keystore.location",
-    "keystore_password": "ssl.keystore.password",
-    "key_password": "ssl.key.password",
-}
-_SECRETS = frozenset({"password", "truststore_password", "keystore_password", "key_password"})
-_PATHS = frozenset({"truststore_location", "keystore_location"})
-_LOGINS = {"PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule"}
-_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
-
 
 def client_properties(options: Mapping[str, OptionValue], base_dir: str, origin: Span = NO_SPAN) -> dict[str, str]:
     """What Kafka's client is to know, secrets in the open: never to be shown or written down. Abort where one is missing."""
     found: dict[str, str] = {}
     for name, given in options.items():
         value = str(given)
-        if name in _SECRETS or (name.startswith(OWN) and is_client_secret(name)):
+        if name in SECRETS or (name.startswith(OWN) and is_client_secret(name)):
             value = reveal(value, base_dir, origin)
         if name.startswith(OWN):
             found[name.removeprefix(OWN)] = value
-        elif name in _CLIENT:
-            found[_CLIENT[name]] = resolve(base_dir, value) if name in _PATHS else value
+        elif name in CLIENT:
+            found[CLIENT[name]] = resolve(base_dir, value) if name in PATHS else value
     if "username" in options:
         password = reveal(str(options["password"]), base_dir, origin)
         mechanism = str(options["sasl_mechanism"])
@@ -71,7 +55,7 @@ def client_properties(options: Mapping[str, OptionValue], base_dir: str, origin:
 
 def jaas(mechanism: str, username: str, password: str) -> str:
     """The login of a user as Java reads it; nothing in a name or password can end the text that it is in."""
-    return f"{_LOGINS.get(mechanism, _SCRAM)} required username={_in_quotes(username)} password={_in_quotes(password)};"
+    return f"{login_of(mechanism)} required username={_in_quotes(username)} password={_in_quotes(password)};"
 
 
 def _in_quotes(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamq.runtime.control.looked import Looked
 from streamq.runtime.metrics import QuerySample
+from streamq.runtime.spark.backlog import backlog_of
 from streamq.runtime.supervise.letters import Aside
 
 if TYPE_CHECKING:
@@ -77,6 +78,10 @@ def sample_of(query: str, report: Progress, input_taken: float | None) -> QueryS
     ended = began + batch_ms / 1000
     states = report.get("stateOperators") or ()
     times = report.get("eventTime") or {}
+    backlog = backlog_of(report)
+    since = began if input_taken is None else input_taken
+    if backlog.oldest_ms is not None:
+        since = min(ended, backlog.oldest_ms / 1000)
     return QuerySample(
         query=query,
         batch=int(report["batchId"]),
@@ -91,9 +96,11 @@ def sample_of(query: str, report: Progress, input_taken: float | None) -> QueryS
         rows_per_s=round(rows_in * 1000 / batch_ms, 1) if batch_ms else 0.0,
         watermark=_watermark(times),
         event_time_max=str(times.get("max") or ""),
-        result_age_ms=round((ended - (began if input_taken is None else input_taken)) * 1000),
+        result_age_ms=round((ended - since) * 1000),
         state_rows=sum(int(s.get("numRowsTotal") or 0) for s in states),
         state_bytes=sum(int(s.get("memoryUsedBytes") or 0) for s in states),
+        backlog_rows=backlog.rows,
+        backlog_age_ms=backlog.age_ms(ended * 1000),
     )
 
 
@@ -143,7 +150,8 @@ def looked_of(report: Progress) -> Looked:
     rows = tuple(dict(row) for m in observed for row in m.get("sample_of_rows") or ())
     spared = sum(int(m.get("spared") or 0) for m in observed)
     joined = tuple(str(text) for m in observed for text in m.get("joined") or ())
-    return Looked(ranks, max(times, default=None), max(errors, default=None), rows, spared, joined)
+    read_until = backlog_of(report).youngest_ms
+    return Looked(ranks, max(times, default=None), max(errors, default=None), rows, spared, joined, read_until)
 
 
 def clamped(rank: Any) -> float:

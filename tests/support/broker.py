@@ -108,11 +108,11 @@ class Broker:
 
     def _answers(self) -> bool:
         """Whether a client is told of the broker, which comes some time after it takes connections."""
+        from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
-        with suppress(OSError), socket.create_connection((HOST, self.port), 0.2):
-            with suppress(Exception):
-                return bool(AdminClient(self.client()).list_topics(timeout=2).brokers)
+        with suppress(OSError, KafkaException), socket.create_connection((HOST, self.port), 0.2):
+            return bool(AdminClient(self.client()).list_topics(timeout=2).brokers)
         return False
 
     def client(self) -> dict[str, str | int]:

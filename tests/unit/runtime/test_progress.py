@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streamq.runtime.metrics import QueryTotals
-from streamq.runtime.spark.progress import OUTPUT_METRIC, sample_of
+from streamq.runtime.spark.progress import OUTPUT_METRIC, looked_of, sample_of
 
 BEGAN = 1_704_067_200.0
 
@@ -43,6 +43,13 @@ def test_without_observed_counts_spark_s_own_hold() -> None:
         ({"s.shed@q": {"arrived": 80, "kept": 60}}, 1, (80, 60, 20, 0)),
         ({"s.shed@q": {"kept": 60}}, 1, (100, 60, 40, 0)),
         ({"s.shed@q": {"kept": 0}}, 1, (100, 0, 100, 0)),
+        ({"s.shed@q": {"drawn": 60}}, 1, (100, 60, 40, 0)),
+        ({"s.shed@q": {"drawn": 60}, "s@q": {"unreadable": 7}}, 1, (100, 53, 40, 7)),
+        (
+            {"a.shed@q": {"arrived": 50, "drawn": 20}, "a@q": {"unreadable": 3}, "b.shed@q": {"arrived": 30, "kept": 10}, "b@q": {"malformed": 5}},
+            2,
+            (85, 27, 50, 8),
+        ),
         ({"s@q": {"well_formed": 93}, "s.shed@q": {"kept": 60}}, 1, (100, 60, 33, 7)),
         ({"s@q": {"malformed": 7}, "s.shed@q": {"kept": 60}}, 1, (100, 60, 33, 7)),
         ({"s@q": {"well_formed": 93}, "s.shed@q": {"arrived": 93, "kept": 60}}, 1, (100, 60, 33, 7)),
@@ -99,3 +106,25 @@ def test_totals_sum_up() -> None:
     for rows in (10, 20):
         totals = totals.plus(sample_of("q", report(numInputRows=rows), None))
     assert (totals.batches, totals.rows_in, totals.rows_out, totals.busy_ms) == (2, 30, 24, 1000)
+
+
+KAFKA = {"endOffset": {"bids": {"0": 90, "1": 40}}, "latestOffset": {"bids": {"0": 100, "1": 40, "2": 5}}}
+
+
+def test_records_that_wait_and_how_old_they_are() -> None:
+    """The oldest record that was read makes the age of results; those that wait are newer than the newest."""
+    micros = round(BEGAN * 1_000_000)
+    seen = {"s.intake@q": {"oldest_record": micros - 9_000_000, "youngest_record": micros - 2_000_000}}
+    given = report(sources=[KAFKA, {"endOffset": 5, "latestOffset": 9}], observedMetrics=seen)
+    sample = sample_of("q", given, BEGAN - 60)
+    assert (sample.backlog_rows, sample.backlog_age_ms, sample.result_age_ms) == (15, 2_500, 9_500)
+    assert looked_of(given).read_until == (micros - 2_000_000) / 1000
+    totals = QueryTotals("q").plus(sample)
+    assert (totals.backlog_rows, totals.backlog_age_ms) == (15, 2_500)
+
+
+def test_sources_that_do_not_number_their_rows_have_no_backlog() -> None:
+    sample = sample_of("q", report(sources=[{"endOffset": {"n": 5}, "latestOffset": {"n": 7}}]), None)
+    assert (sample.backlog_rows, sample.backlog_age_ms) == (None, 0)
+    done = report(sources=[KAFKA | {"endOffset": KAFKA["latestOffset"]}])
+    assert (sample_of("q", done, None).backlog_rows, sample_of("q", done, None).backlog_age_ms) == (0, 0)

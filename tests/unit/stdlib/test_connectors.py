@@ -44,8 +44,8 @@ def refused(name: str, role: str, **options: OptionValue) -> list[Problem]:
 def test_connectors_are_found_by_role_in_any_case() -> None:
     assert find_connector("FILE", "sink") is not find_connector("file", "stream")
     assert find_connector("console", "stream") is None
-    assert connector_names("sink") == ("console", "file", "postgres", "duckdb", "webhook", "delta", "iceberg", "memory", "noop")
-    assert connector_names("stream") == ("file", "edge", "rate", "nexmark", "memory")
+    assert connector_names("sink") == ("console", "file", "kafka", "postgres", "duckdb", "webhook", "delta", "iceberg", "memory", "noop")
+    assert connector_names("stream") == ("file", "kafka", "edge", "rate", "nexmark", "memory")
 
 
 def test_declarations_are_complete() -> None:

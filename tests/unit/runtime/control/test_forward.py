@@ -12,11 +12,12 @@ import pytest
 from streamq.compiler.driver import compile_program
 from streamq.runtime.checkpoint import record
 from streamq.runtime.control.controller import Controller
-from streamq.runtime.control.decisions import DecisionLog
+from streamq.runtime.control.decisions import Decided, DecisionLog
 from streamq.runtime.control.forward import DECISIONS, IDLE_MS, KNOBS, MOST_PAUSES, Forward
 from streamq.runtime.control.knobs import publish, published
-from streamq.runtime.control.offsets import Files, Numbers, latest_batch, span_of, units_of
-from streamq.runtime.control.throttle import PROBE_ROWS, Throttle
+from streamq.runtime.control.looked import Looked
+from streamq.runtime.control.offsets import Files, Numbers, Records, latest_batch, span_of, units_of
+from streamq.runtime.control.throttle import PROBE_ROWS, Decision, Throttle
 from streamq.runtime.metrics import QuerySample
 from streamq.stdlib.overload.batch_time import Cost, CostModel
 
@@ -279,3 +280,62 @@ def test_numbers_of_an_older_version_are_read_on(tmp_path: Path) -> None:
     known = published(tmp_path / KNOBS)
     assert known is not None
     assert known.model.cost == COST
+
+
+def behind(checkpoint: Path, throttle: Throttle, started_ms: float = 0.0) -> Forward:
+    """The third micro-batch of Kafka, planned at 100 s; the second ended at 99.9 s and had records of up to 40 s."""
+    for batch, at_ms in ((0, 98_000.0), (1, 98_500.0), (2, 100_000.0)):
+        plan_batch(checkpoint, batch, {"bids": {"0": 5_000 * (batch + 1)}}, at_ms=at_ms)
+        commit(checkpoint, batch, at_ms + 1_400)
+    plan_batch(checkpoint, 2, {"bids": {"0": 15_000}}, at_ms=100_000.0)
+    publish(checkpoint / KNOBS, throttle)
+    log = DecisionLog(checkpoint / DECISIONS)
+    log.decide(1, lambda _: Decided(Decision(rate=10.0), 5_000, 98_500.0, throttle))
+    return replace(forward(checkpoint, 100_000.0), started_ms=started_ms)
+
+
+BEHIND = Throttle(2000.0, CostModel(Cost(150.0, 0.0, 0.1), (), 1_000_000), read_until=40_000.0, unread=9_000, seen=1)
+
+
+def test_records_that_were_left_are_as_old_as_they_say(tmp_path: Path) -> None:
+    """They are past the goal: a micro-batch takes no longer than half of one that is on time, until it has caught up."""
+    on_time = behind(tmp_path / "a", replace(BEHIND, unread=0)).decided()
+    late = behind(tmp_path / "b", BEHIND).decided()
+    assert (on_time.waited_ms, late.waited_ms) == (1_500.0, 60_000.0)
+    assert late.decision.rate == on_time.decision.rate
+    assert late.decision.keep < on_time.decision.keep
+
+
+def test_what_was_left_long_ago_says_nothing(tmp_path: Path) -> None:
+    assert behind(tmp_path, replace(BEHIND, seen=-2)).decided().waited_ms == 1_500.0
+
+
+def test_records_that_came_while_nobody_read_waited_all_the_time(tmp_path: Path) -> None:
+    """A run that goes on after a break: what came in it is one burst, which came at the rate of the break."""
+    found = behind(tmp_path, replace(BEHIND, unread=0), started_ms=99_950.0).decided()
+    assert found.waited_ms == 60_000.0
+    assert found.decision.rate == pytest.approx(5_000 / 60_000)
+
+
+def test_rows_of_the_first_micro_batch_of_kafka_count_from_where_it_began(tmp_path: Path) -> None:
+    log = tmp_path / "sources" / "0"
+    log.mkdir(parents=True)
+    (log / "0").write_bytes(b'\0v1\n{"bids":{"0":1000,"1":500}}')
+    plan_batch(tmp_path, 0, {"bids": {"0": 1010, "1": 520}})
+    plan_batch(tmp_path, 1, {"bids": {"0": 1010, "1": 521, "2": 7}})
+    assert units_of(tmp_path, 0) == (30,)
+    assert units_of(tmp_path, 1) == (8,)
+    first, second = (span_of(tmp_path, 0, batch) for batch in (0, 1))
+    assert first == Records('{"bids": {"0": 1000, "1": 500}}', '{"bids": {"0": 1010, "1": 520}}')
+    assert isinstance(second, Records)
+    assert json.loads(second.start) == {"bids": {"0": 1010, "1": 520, "2": -2}}
+    assert first
+    assert not Records(first.start, first.start)
+
+
+def test_how_far_was_read_is_published(tmp_path: Path) -> None:
+    controller = Controller(tmp_path, Throttle(2000.0))
+    controller.after(QuerySample("q", 3, 100.0, backlog_rows=7), Looked(read_until=99_000.0))
+    found = published(tmp_path / KNOBS)
+    assert found is not None
+    assert (found.read_until, found.unread, found.seen) == (99_000.0, 7, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
@@ -47,6 +48,14 @@ def test_counters_add_up_and_gauges_are_the_latest(endpoint: Endpoint) -> None:
         "streamq_latency_goal_seconds": 2.0, "streamq_kept_share": pytest.approx(7 / 9),
         "streamq_completeness": pytest.approx(0.7), "streamq_state_rows": 7, "streamq_state_bytes": 4096,
     }
+
+
+def test_what_waits_is_told_where_the_source_tells_it(endpoint: Endpoint) -> None:
+    endpoint.sample(SAMPLE, QueryTotals("hot"))
+    assert not any("backlog" in name for name in told(endpoint))
+    endpoint.sample(replace(SAMPLE, backlog_rows=12, backlog_age_ms=1500), QueryTotals("hot"))
+    found = told(endpoint)
+    assert (found['streamq_backlog_rows{query="hot"}'], found['streamq_backlog_age_seconds{query="hot"}']) == (12, 1.5)
 
 
 def test_names_of_queries_are_labels_and_nothing_else(endpoint: Endpoint) -> None:

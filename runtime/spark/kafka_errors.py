@@ -1,0 +1,33 @@
+"""What goes wrong with Kafka while a query runs, in words of the program."""
+
+from __future__ import annotations
+
+import re
+
+from streamq.compiler.ir.physical import PhysicalQuery
+from streamq.dsl.diagnostics import Diagnostic
+from streamq.runtime.kafka_servers import places
+
+_GONE = re.compile(
+    r"Timed out waiting for a node|Timed out waiting to send|Timeout(?: of \d+ ?ms)? expired before|Failed to update metadata|"
+    r"not present in metadata after|Expiring \d+ record|Failed to get offsets|Bootstrap broker|Disconnected from node|"
+    r"Connection to node .* could not be established"
+)
+_LOST = re.compile(r"KAFKA_DATA_LOSS|failOnDataLoss|Some data may have been lost|[Oo]ut of range|OffsetOutOfRange")
+
+
+def of_kafka(query: PhysicalQuery, text: str, reason: str) -> Diagnostic | None:
+    """The diagnostic where ``text`` speaks of brokers that are gone, or of records that are; None where it is something else."""
+    found = dict(places([query]))
+    if "stream" in found and _LOST.search(text):
+        return Diagnostic(
+            "SQ0801", f"records that query `{query.name}` has not read are gone from its topic", found["stream"][1], notes=(reason,),
+            help="the topic kept them for too short a time, or was made anew; with fail_on_data_loss = false a run goes on behind them",
+        )
+    if found and _GONE.search(text):
+        options, origin = next(iter(found.values()))
+        return Diagnostic(
+            "SQ0808", f"query `{query.name}` lost the brokers of Kafka at `{options['bootstrap_servers']}`", origin, notes=(reason,),
+            help="a run with `--checkpoint` goes on where it stopped, once they are back",
+        )
+    return None
