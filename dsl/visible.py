@@ -19,6 +19,8 @@ _STEERS_LINE = re.compile(f"[{_STEERING}\\n]")
 
 def visible(text: str) -> str:
     """One line: tabs as spaces, and a replacement mark for each character that would steer a terminal, or end the line."""
+    if text.isprintable():
+        return text
     return _STEERS_LINE.sub(REPLACEMENT, text.replace("\t", " " * TAB_WIDTH))
 
 

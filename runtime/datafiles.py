@@ -16,6 +16,9 @@ from streamq.dsl.records import dataclass
 SAMPLE_LINES = 1_000
 """JSON lines looked at; a column that no line of a longer file shows may still come later."""
 
+LONGEST_LINE = 1_000_000
+"""Characters of a line that are held at once."""
+
 _MODULES = {".gz": "gzip", ".bz2": "bz2"}
 _PACKED = frozenset({".zst", ".lz4", ".snappy", ".deflate", ".xz", ".zip"})
 
@@ -90,7 +93,7 @@ def _csv_columns(file: Path, options: Options) -> FileColumns | None:
     if len(delimiter) != 1 or len(quote) != 1:
         return None
     with _open(file, options) as stream:
-        lines = (line for line in stream if not comment or not line.startswith(comment))
+        lines = (line for line in _lines(stream) if not comment or not line.startswith(comment))
         first = next((row for row in csv.reader(lines, delimiter=delimiter, quotechar=quote)
                       if row), None)
     if first is None:
@@ -107,11 +110,17 @@ def _json_columns(file: Path, options: Options) -> FileColumns | None:
     names: dict[str, None] = {}
     seen = 0
     with _open(file, options) as stream:
-        for row in _objects(islice(stream, SAMPLE_LINES)):
+        for row in _objects(islice(_lines(stream), SAMPLE_LINES)):
             names.update(dict.fromkeys(row))
             seen += 1
         whole = stream.read(1) == ""
     return FileColumns(tuple(names), whole=whole) if seen else None
+
+
+def _lines(stream: IO[str]) -> Iterator[str]:
+    """The lines of a text; a longer one comes in pieces."""
+    while line := stream.readline(LONGEST_LINE):
+        yield line
 
 
 def _objects(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
@@ -120,7 +129,7 @@ def _objects(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(row, dict):
             yield row

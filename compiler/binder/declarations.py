@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from keyword import iskeyword
 
 from streamq.compiler.binder.catalog import Catalog, Source, identity, with_watermark
 from streamq.compiler.binder.context import RESERVED_PREFIX, BindContext, is_unknown, unknown
@@ -29,8 +29,6 @@ from streamq.stdlib.connectors import (
 from streamq.stdlib.functions import lookup
 from streamq.stdlib.kafka_columns import parts_of
 from streamq.stdlib.registry import ConnectorSpec
-
-_TARGET = r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"
 
 
 def declare_source(
@@ -262,6 +260,12 @@ def declare_sink(node: ast.CreateSink, catalog: Catalog, context: BindContext) -
     )
 
 
+def _names_a_function(target: str) -> bool:
+    """``module.part:callable``, which a program in Python can import by these names."""
+    module, colon, name = target.partition(":")
+    return bool(colon) and all(part.isidentifier() and not iskeyword(part) for part in (*module.split("."), name))
+
+
 def declare_function(node: ast.CreateFunction, catalog: Catalog, context: BindContext) -> None:
     if not catalog.claim(node.name, "function", context):
         return
@@ -270,7 +274,7 @@ def declare_function(node: ast.CreateFunction, catalog: Catalog, context: BindCo
             "SQ0205", f"`{node.name.text}` is a function of the language", node.name.span,
             help="choose another name",
         )
-    if not re.fullmatch(_TARGET, node.target):
+    if not _names_a_function(node.target):
         context.error(
             "SQ0706", f"'{node.target}' does not name a Python function", node.span,
             help="write it as 'module:callable', for example 'my_functions:to_euro'",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from streamq.compiler.binder.context import BindContext, unknown
 from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir import logical as lg
@@ -57,12 +59,30 @@ class Groups:
         return unique_name(base, taken)
 
 
-def unique_name(base: str, taken: set[str]) -> str:
+def unique_name(base: str, taken: Iterable[str]) -> str:
     """``base``, or ``base_2``, ``base_3``, … if it is taken (case does not count)."""
-    folded = {t.casefold() for t in taken}
-    if base.casefold() not in folded:
-        return base
-    n = 2
-    while f"{base}_{n}".casefold() in folded:
-        n += 1
-    return f"{base}_{n}"
+    return TakenNames(taken).free(base)
+
+
+class TakenNames:
+    """The names that stand already, for lists that grow long: each is looked at once."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._folded = {name.casefold() for name in names}
+        self._tried: dict[str, int] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name.casefold() in self._folded
+
+    def add(self, *names: str) -> None:
+        self._folded.update(name.casefold() for name in names)
+
+    def free(self, base: str) -> str:
+        """What ``unique_name`` gives."""
+        if base not in self:
+            return base
+        n = self._tried.get(base.casefold(), 2)
+        while f"{base}_{n}" in self:
+            n += 1
+        self._tried[base.casefold()] = n
+        return f"{base}_{n}"

@@ -15,7 +15,7 @@ from streamq.compiler.binder.context import (
 )
 from streamq.compiler.binder.correlation import BoundFrom
 from streamq.compiler.binder.expressions import ExpressionBinder
-from streamq.compiler.binder.groups import Groups, unique_name
+from streamq.compiler.binder.groups import Groups, TakenNames, unique_name
 from streamq.compiler.binder.relations import Beside, Environment, bind_from, reject_aggregates
 from streamq.compiler.binder.scalars import Value, join_value
 from streamq.compiler.binder.scope import Scope
@@ -181,9 +181,10 @@ def _carried(binder: ExpressionBinder, beside: Beside) -> Expr:
 
 def _bind_items(node: ast.Select, binder: ExpressionBinder, scope: Scope) -> list[Item]:
     items: list[Item] = []
+    taken = TakenNames()
     for item in node.items:
         if isinstance(item.expr, ast.Star):
-            items.extend(_expand(item.expr, scope, binder.context, {n for n, _, _ in items}))
+            items.extend(_expand(item.expr, scope, binder.context, taken))
             continue
         bound = binder.bind(item.expr)
         if bound.type == NULL:
@@ -194,29 +195,29 @@ def _bind_items(node: ast.Select, binder: ExpressionBinder, scope: Scope) -> lis
         if item.alias is not None:
             name = item.alias.text
         else:
-            taken = {n for n, _, _ in items}
             name = _default_name(item.expr)
             if isinstance(item.expr, ast.Name):
                 name = scope.declared(name)
             else:
-                name = unique_name(name, taken)
+                name = taken.free(name)
         items.append((name, bound, item.span))
+        taken.add(name)
         bounds = bounds_of(bound)
         if bounds is not None:
             items += [(name + end, at, item.span) for end, at in zip(("_lo", "_hi"), bounds, strict=True)]
+            taken.add(f"{name}_lo", f"{name}_hi")
     return items
 
 
-def _expand(star: ast.Star, scope: Scope, context: BindContext, taken: set[str]) -> list[Item]:
-    """The columns of a star; a name that stands already gets its input's name in front."""
+def _expand(star: ast.Star, scope: Scope, context: BindContext, taken: TakenNames) -> list[Item]:
+    """The columns of a star, which are taken then; a name that stands already gets its input's name in front."""
     items: list[Item] = []
     for name, f in scope.expand(star.qualifier, context):
         alias, dot, _ = f.name.rpartition(".")
         if alias.startswith(RESERVED_PREFIX):
             alias = scope.first_alias(name)
-        folded = {t.casefold() for t in taken}
-        shown = f"{alias}_{name}" if dot and name.casefold() in folded else name
-        taken = taken | {shown}
+        shown = f"{alias}_{name}" if dot and name in taken else name
+        taken.add(shown)
         column = Column(name=f.name, type=f.type, nullable=f.nullable, origin=star.span)
         items.append((shown, column, star.span))
     return items
@@ -369,6 +370,7 @@ def _group_key(
 def distinct_names(names: Iterable[tuple[str, Span]], context: BindContext) -> list[str]:
     """Names for the columns of a result, all different; reports those that were not, or are taken."""
     seen: dict[str, Span] = {}
+    taken = TakenNames()
     result: list[str] = []
     for name, span in names:
         if name.startswith(RESERVED_PREFIX):
@@ -379,6 +381,7 @@ def distinct_names(names: Iterable[tuple[str, Span]], context: BindContext) -> l
                 "SQ0205", f"two columns of the result are called `{name}`", span,
                 labels=(Label(first, "the first one"),), help="give one of them a name with AS",
             )
-        result.append(name if first is None else unique_name(name, set(seen)))
+        result.append(name if first is None else taken.free(name))
         seen[result[-1].casefold()] = span
+        taken.add(result[-1])
     return result

@@ -13,7 +13,7 @@ from streamq.stdlib.secrets import has_password, holds_secret, reference
 BANNED = (
     "spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive",
     "spark.sql.mapKeyDedupPolicy", "spark.sql.parser.escapedStringLiterals",
-    "spark.sql.streaming.multipleWatermarkPolicy",
+    "spark.sql.streaming.multipleWatermarkPolicy", "spark.sql.variable.substitute",
 )
 """Spark settings on which the meaning of programs rests."""
 

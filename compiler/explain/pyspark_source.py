@@ -9,6 +9,8 @@ order than declared, and Parquet timestamps of nanoseconds.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import fields
 
 from streamq.compiler.explain.kafka_source import (
     HELPERS,
@@ -32,6 +34,7 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.variable.substitute": "false",
     "spark.sql.shuffle.partitions": "2",
 }
 
@@ -51,6 +54,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from collections.abc import Iterator
+from dataclasses import fields
 import tempfile
 from urllib.parse import quote
 
@@ -243,8 +248,22 @@ def control_frame(control: ph.ControlRelation) -> str:
 def _used_functions(
     query: ph.PhysicalQuery, plan: ph.PhysicalPlan
 ) -> tuple[ph.FunctionSource, ...]:
-    text = repr(query.root)
-    return (*(f for f in plan.functions if f"`{f.name}`(" in text), *query.readers)
+    texts = tuple(text for step in ph.walk(query.root) for text in _texts(step))
+    called = (f for f in plan.functions if any(f"{_tick(f.name)}(" in text for text in texts))
+    return (*called, *query.readers)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """All texts that a step holds, but for those of the steps below it."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from () if isinstance(item, ph.Step) else _texts(item)
+    elif isinstance(value, ph.Step):
+        for field in fields(value):
+            item = getattr(value, field.name)
+            yield from () if isinstance(item, ph.Step) else _texts(item)
 
 
 def _sink(sink: ph.SinkSpec) -> list[str]:

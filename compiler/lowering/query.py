@@ -6,7 +6,7 @@ from streamq.compiler.analysis.edges import edges_of
 from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.ir.expr import Column
+from streamq.compiler.ir.expr import Column, Expr
 from streamq.compiler.ir.goals import Goal, is_estimated
 from streamq.compiler.ir.rewrite import is_window_field, measures_of, walk, with_inputs
 from streamq.compiler.lowering.changes import CHANGE, CHANGED_AT, lower_changes
@@ -199,11 +199,15 @@ def _keys(query: lg.LogicalQuery) -> tuple[str, ...]:
 
 def _time_column(root: lg.Logical) -> str | None:
     """The column of the result that is a bound of the window, if it has one."""
+    # A select list may be long: each is looked through once.
+    lists: dict[int, dict[str, Expr]] = {}
     for f in root.schema:
         node, name = root, f.name
         while not isinstance(node, lg.Scan | lg.Union | lg.Join | lg.Aggregate):
             if isinstance(node, lg.Project):
-                source = dict(node.items)[name]
+                if id(node) not in lists:
+                    lists[id(node)] = dict(node.items)
+                source = lists[id(node)][name]
                 if not isinstance(source, Column):
                     break
                 name = source.name

@@ -63,9 +63,12 @@ def quote(name: str) -> str:
 
 
 def string(text: str) -> str:
-    """A string literal; backslashes are escapes in Spark SQL, so they are doubled."""
+    """A string literal; backslashes are escapes in Spark SQL, so they are doubled.
+
+    ``${env:HOME}`` is filled in by Spark, even in a literal, where ``spark.sql.variable.substitute`` is on.
+    """
     safe = text.replace("\\", "\\\\").replace("'", "\\'")
-    safe = safe.replace("\n", "\\n").replace("\r", "\\r").replace("\x00", "\\0")
+    safe = safe.replace("\n", "\\n").replace("\r", "\\r").replace("\x00", "\\0").replace("${", "\\u0024{")
     return f"'{safe}'"
 
 

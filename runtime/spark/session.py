@@ -56,6 +56,8 @@ DEFAULTS: dict[str, Setting] = {
     "spark.sql.session.timeZone": "UTC",
     # A repeated key of a map must not end a run.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    # Else ``${env:HOME}`` in the names and texts of a program would be filled in.
+    "spark.sql.variable.substitute": False,
     "spark.sql.shuffle.partitions": 2,
     # The control relation is asked while a micro-batch is planned.
     ASKED_WHEN_PLANNED: True,

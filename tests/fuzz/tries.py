@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 import signal
 import sys
 import time
@@ -88,7 +89,7 @@ def _explain(loaded: Loaded) -> None:
 
 
 def _is_fit_for_a_terminal(text: str) -> bool:
-    return not any((ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 or c in "\u202e\u2066\u2028" for c in text)
+    return re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\u2066\u2028]", text) is None
 
 
 def _format(data: bytes) -> None:

@@ -176,3 +176,16 @@ def test_where_python_itself_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("streamq.compiler.driver.run_passes", give_up)
     assert only(compile_program(STREAM + "SELECT a FROM s;")) == ("SQ0108", 1, 1)
+
+
+@pytest.mark.parametrize("item", ["a", "COUNT(*)", "1", "a AS x"])
+def test_long_select_lists_take_time_in_proportion(item: str) -> None:
+    """Found by a search: names were looked for among all those before them, one by one."""
+
+    def seconds(count: int) -> float:
+        began = process_time()
+        compile_program(STREAM + f"SELECT {', '.join([item] * count)} FROM s [TUMBLE 1 MINUTE];")
+        return process_time() - began
+
+    seconds(100)
+    assert seconds(4000) < 20 * (seconds(500) + 0.02)

@@ -22,6 +22,7 @@ from streamq.compiler.ir.physical import (
 )
 from streamq.dsl.diagnostics import Diagnostic, Severity
 from streamq.dsl.source import Span
+from streamq.runtime import datafiles
 from streamq.runtime.datafiles import SAMPLE_LINES
 from streamq.runtime.preflight import output_taken, preflight
 
@@ -192,10 +193,17 @@ def test_a_broken_packing_is_a_finding(tmp_path: Path) -> None:
     assert one(check(tmp_path, scan("a.csv.gz", "csv", "a", "b"))).code in ("SQ0705", "SQ0804")
 
 
-def test_values_that_are_nested_without_end_are_a_finding(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text('{"a":' + "[" * 100_000 + "\n")
-    found = one(check(tmp_path, scan("a.json", "json", "a")))
-    assert (found.code, found.severity) == ("SQ0804", Severity.ERROR)
+def test_a_row_that_is_nested_without_end_is_malformed_as_others_are(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a":' + "[" * 100_000 + '\n{"a": 1}\n')
+    assert check(tmp_path, scan("a.json", "json", "a")) == ()
+
+
+def test_a_line_without_end_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datafiles, "LONGEST_LINE", 1000)
+    (tmp_path / "a.json").write_text('{"a": "' + "x" * 1_500 + '"}\n{"a": 1}\n')
+    (tmp_path / "a.csv").write_text("a" * 2_000 + ",b\n")
+    assert check(tmp_path, scan("a.json", "json", "a")) == ()
+    assert datafiles.columns_of(tmp_path / "a.csv", "csv", {}) is not None
 
 
 def test_comments_are_passed_over(tmp_path: Path) -> None:
