@@ -1,4 +1,4 @@
-"""``streamq compile --check-against``: how the queries of a program fit a checkpoint, without starting Spark."""
+"""``streamq compile FILE --check-against DIR``: how the queries of a program fit a checkpoint, without starting Spark."""
 
 from __future__ import annotations
 

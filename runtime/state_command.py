@@ -1,4 +1,4 @@
-"""``streamq state``: what the queries of a checkpoint hold. Without ``--rows`` no Spark is started."""
+"""``streamq state DIR``: what the queries of a checkpoint hold. Without ``--rows`` no Spark is started."""
 
 from __future__ import annotations
 

@@ -60,13 +60,11 @@ def main() -> int:
     with TemporaryDirectory(prefix="streamq-benchmark-") as scratch:
         bids = Path(scratch) / "bids"
         rows = write_bids(bids, options.rows, FILES)
-        print_races([
-            run_race(
+        for name, text in QUERIES.items():
+            print_races([run_race(
                 spark, name, rows // FILES, sorted(bids.iterdir()), partial(frame, spark, text, True), partial(frame, spark, text, False),
                 repeat=-(-options.pairs // (FILES - 1)),
-            )
-            for name, text in QUERIES.items()
-        ], "as read")
+            )], "as read")
     spark.stop()
     return 0
 
