@@ -30,7 +30,7 @@ pytestmark = [
 ]
 
 FILES, ROWS = 6, 40
-TIMEOUT_S = 300
+TIMEOUT_S = 600
 
 QUICK = {
     "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
