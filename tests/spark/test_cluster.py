@@ -30,7 +30,7 @@ pytestmark = [
 ]
 
 FILES, ROWS = 6, 40
-TIMEOUT_S = 300
+TIMEOUT_S = 600
 
 QUICK = {
     "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -173,7 +173,8 @@ def test_answers_are_those_of_the_definition(cluster: Cluster, folder: Path) -> 
     """Windows, operators of ours, joins, functions beside the program, a sketch and shedding, from what executors are sent."""
     source = SOURCE.format(files=FILES)
     program = source + COUNTED + JOINED + OTHERS + SHED
-    told = finish(start(folder, program, "--master", cluster.master, "--checkpoint", "state"))
+    asked = ("--allow-functions", "--checkpoint", "state")
+    told = finish(start(folder, program, "--master", cluster.master, *asked))
     for query in ("windows", "moving", "named", "near"):
         meant = by_definition(source + COUNTED + JOINED, query)
         assert bag(written(folder, query)) == meant, query
