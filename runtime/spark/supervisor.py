@@ -10,9 +10,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from streamq.compiler.ir.physical import PhysicalQuery
 from streamq.dsl.diagnostics import Diagnostic
-from streamq.runtime.disk import of_error
+from streamq.runtime.disk import not_written, of_error, reason_in
 from streamq.runtime.metrics import QueryTotals
 from streamq.runtime.run import Event, Happened
+from streamq.runtime.spark.errors import text_of
 from streamq.runtime.spark.letters import FAILURES, NotReadAgain, write_input
 from streamq.runtime.spark.progress import ProgressReader
 from streamq.runtime.spark.starting import NotStarted, Starter
@@ -138,10 +139,13 @@ class Supervisor:
         except NotReadAgain as error_again:
             self.give_up(one, error, len(one.failures), batch, str(error_again))
             return
-        except OSError as not_written:
-            self._again(one, batch, of_error(not_written, f"query `{query.name}`", letters, query.origin))
+        except OSError as no_room:
+            self._again(one, batch, of_error(no_room, f"query `{query.name}`", letters, query.origin))
             return
         except FAILURES as not_copied:
+            if reason := reason_in(text_of(not_copied), (str(letters),)):
+                self._again(one, batch, not_written(f"query `{query.name}`", reason, str(letters), query.origin))
+                return
             self.give_up(one, error, len(one.failures), batch, f"its rows could not be put aside: {_first_line(not_copied)}")
             return
         what = "rows that its sink would not take" if refused else "its input"

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
 
 from streamq.compiler.ir.physical import PhysicalQuery, ScanStream, SinkSpec
 from streamq.dsl.diagnostics import Diagnostic
@@ -102,11 +103,14 @@ def test_a_start_that_fails_is_a_failure(tmp_path: Path) -> None:
     assert not case.one.over
 
 
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left on device"), Py4JError("java.io.IOException: No space left on device")]
+)
 def test_a_disk_without_room_for_letters_is_waited_for(
-    tmp_path: Path, letters: Callable[[BaseException | None], None]
+    tmp_path: Path, letters: Callable[[BaseException | None], None], error: Exception
 ) -> None:
     case = Fixture(tmp_path)
-    letters(OSError(errno.ENOSPC, "No space left on device"))
+    letters(error)
     for _ in range(2):
         case.made.failed(case.one, POISON)
         case.later(100)
