@@ -54,8 +54,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import fields
 import tempfile
 from urllib.parse import quote
 
