@@ -18,6 +18,7 @@ from streamq.compiler.ir.physical import (
     walk,
 )
 from streamq.dsl.diagnostics import Diagnostic, Severity, did_you_mean
+from streamq.runtime.avro_files import check_schemas
 from streamq.runtime.datafiles import FileColumns, columns_of
 from streamq.runtime.paths import data_files, exists, is_remote, partition_columns, resolve
 
@@ -29,7 +30,7 @@ def preflight(plan: PhysicalPlan) -> tuple[Diagnostic, ...]:
     """Findings about the paths and files of all scans and sinks, each source looked at once.
 
     Looks only at local files and writes nothing. Codes: SQ0705 (path), SQ0803 (column),
-    SQ0806 (sink).
+    SQ0806 (sink), SQ0703 (schema).
     """
     found: list[Diagnostic] = []
     scans: dict[tuple[object, ...], ScanStream | ScanTable] = {}
@@ -43,6 +44,7 @@ def preflight(plan: PhysicalPlan) -> tuple[Diagnostic, ...]:
     for scan in scans.values():
         found.extend(_check_scan(scan, plan.base_dir))
     found.extend(_check_sinks(plan))
+    found.extend(check_schemas(plan))
     return tuple(dict.fromkeys(found))
 
 

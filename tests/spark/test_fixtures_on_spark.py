@@ -456,3 +456,34 @@ def test_the_command(
     assert "  kept, all rows, both engines: 1 equal, 1 missing (-), 1 unexpected (+)" in printed.out
     root = ElementTree.fromstring((folder / "out.xml").read_text(encoding="utf-8"))
     assert [p.attrib for p in root.iter("property")] == [{"name": "engine", "value": "spark"}]
+
+
+KAFKA = """\
+CREATE STREAM s (k STRING, n INT, ts TIMESTAMP, at TIMESTAMP, WATERMARK FOR {time} AS {time} - INTERVAL 1 SECOND)
+WITH (connector = 'kafka', bootstrap_servers = 'h:9092', topic = 'a', key = 'k', timestamp = 'at', format = '{kind}');
+CREATE SINK out WITH (connector = 'kafka', bootstrap_servers = 'h:9092', topic = 'b');
+CREATE QUERY sums INTO out AS SELECT k, SUM(n) AS total FROM s [TUMBLE 10 SECONDS] GROUP BY k;
+CREATE QUERY keys AS SELECT k FROM s SHED RANDOM BY 1 PERCENT;
+"""
+RECORDS = """\
+- test: rows stand for records
+  input:
+    s:
+      columns: [k, n, ts, at]
+      rows:
+        - [a, 1, 2024-01-01 00:00:01, 2024-01-01 00:00:01]
+        - [a, 2, 2024-01-01 00:00:02, 2024-01-01 00:00:02]
+        - [b, null, 2024-01-01 00:00:03, 2024-01-01 00:00:03]
+  expect:
+    sums: {columns: [k, total], rows: [[a, 3], [b, null]]}
+    keys: {columns: [k], rows: [[a], [a], [b]]}
+"""
+
+
+@pytest.mark.parametrize(("kind", "time"), [("json", "at"), ("csv", "ts"), ("avro", "ts")])
+def test_streams_of_kafka_need_no_kafka(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_spark: FixtureRuns, kind: str, time: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (outcome,) = outcomes(tmp_path, on_spark, RECORDS, KAFKA.format(kind=kind, time=time))
+    assert passed(outcome)

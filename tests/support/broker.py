@@ -31,6 +31,8 @@ offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 auto.create.topics.enable=false
+# Records of tests may be old by their time; by itself a broker removes those within seconds.
+log.retention.ms=-1
 group.initial.rebalance.delay.ms=0
 num.partitions=1
 """

@@ -260,6 +260,8 @@ def test_every_step_has_inputs() -> None:
         SHED RANDOM BY 5 PERCENT;
         SELECT ISTREAM(*) FROM s [ROWS 2];
         SELECT ISTREAM(s.i) FROM s [NOW] JOIN r [NOW] ON s.i < r.i;
+        CREATE STREAM k (i INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 'a');
+        SELECT i FROM k;
     """)
     seen = {type(step) for q in result.require().queries for step in ph.walk(q.root)}
     assert seen == set(descendants(ph.Step))

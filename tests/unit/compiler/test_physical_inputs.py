@@ -13,6 +13,7 @@ TABLE = ph.ScanTable(table="t", connector="file", schema=(("k", "INT"),), option
 STEPS = (
     SCAN,
     TABLE,
+    ph.Parse(SCAN, "__value", "json", (("k", "INT"),), (), "__read", (), "__corrupt", id="s"),
     ph.Select(SCAN, (("k", "`k`"),), id="q"),
     ph.Where(SCAN, "`k` > 1", id="q"),
     ph.Observe(SCAN, "rows", (("rows", "count(1)"),), id="q"),
