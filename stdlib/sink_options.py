@@ -209,7 +209,7 @@ def _check_webhook(found: dict[str, OptionValue], named: dict[str, str], problem
     url = str(found.get("url", ""))
     if url and reference(url) is None:
         if redacted(url) != url:
-            message = "option `url` holds a name or a password, and whoever reads the program would know it"
+            message = "the address in option `url` has a name in it, and the password that belongs to it would have to be there too"
             problems.append(Problem("SQ0708", named["url"], message, "write url = 'env:WEBHOOK_URL', or use token"))
         elif not is_web_address(url):
             problems.append(Problem("SQ0703", named["url"], "option `url` must be an address that begins with http:// or https://", "write url = 'https://example.org/rows'"))

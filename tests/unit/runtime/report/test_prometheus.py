@@ -51,6 +51,7 @@ def test_counters_add_up_and_gauges_are_the_latest(endpoint: Endpoint) -> None:
 
 
 def test_what_waits_is_told_where_the_source_tells_it(endpoint: Endpoint) -> None:
+    endpoint.started(("hot",))
     endpoint.sample(SAMPLE, QueryTotals("hot"))
     assert not any("backlog" in name for name in told(endpoint))
     endpoint.sample(replace(SAMPLE, backlog_rows=12, backlog_age_ms=1500), QueryTotals("hot"))
