@@ -39,6 +39,7 @@ from streamq.stdlib.estimate.confidence import deviations
 
 CONFIDENCE = 0.95
 ESTIMATED = frozenset({"COUNT", "COUNT_IF", "SUM", "AVG", "MEAN"})
+COUNTS = frozenset({"COUNT", "COUNT_IF"})
 SKETCHES = frozenset(BEHIND)
 """What stands behind estimates that see by the COUNT beside them, or by the weights of rows, how many rows were shed."""
 EXTREMES = {"LEAST_WEIGHT": "MIN", "MOST_WEIGHT": "MAX"}
@@ -173,7 +174,8 @@ class _Work:
         for name, made in node.aggregates:
             as_it_is = Column(name=name, type=made.type, nullable=made.nullable)
             if made.function in ESTIMATED and not made.distinct:
-                value, low, high = _estimates(made, sums, name, self.confidence)
+                counted = name if one_layout and made.function in COUNTS else None
+                value, low, high = _estimates(made, sums, counted, self.confidence)
                 ends = [(name, value), (f"{name}_lo", low), (f"{name}_hi", high)]
                 items += ends if self.asked else [(name, as_it_is)]
                 estimated.append(name)
@@ -264,13 +266,16 @@ class _Sums:
 
 
 def _estimates(
-    made: AggCall, sums: _Sums, name: str, confidence: float
+    made: AggCall, sums: _Sums, counted: str | None, confidence: float
 ) -> tuple[Expr, Expr, Expr]:
-    """The value of a call over all rows, and its bounds, from sums over the rows that were kept."""
+    """The value of a call over all rows, and its bounds, from sums over the rows that were kept.
+
+    ``counted``: the column that has the number of these rows already, as the call itself stands beside the sums.
+    """
     z = deviations(confidence)
     value = cast(made.args[0], DOUBLE) if made.args and made.function != "COUNT_IF" else None
     condition = _condition(made)
-    rows = sums.column(number(1), condition)
+    rows = sums.column(number(1), condition) if counted is None else cast(Column(name=counted, type=BIGINT, nullable=False), DOUBLE)
     count = sums.column(sums.weight, condition)
     variance = sums.column(sums.spread(), condition)
     if value is None or made.function == "COUNT":
