@@ -1,6 +1,7 @@
 # One command surface, the same on a developer's machine and in CI.
 #   make demo    the main example for about 20 seconds     make check   lint, types, contracts, fast tests
-#   make test    every test that needs no server           make warm    halves the start of later runs
+#   make test    the tests, in less than 20 minutes        make warm    halves the start of later runs
+#   make test-long    tests of clusters, kills and pipelines, which take minutes
 #   make test-kafka   tests with a broker of Kafka, which is got from Maven and started by them
 #   make nexmark the 24 queries of NEXMark, compared and timed   make linear-road   the Linear Road example, checked
 # Python 3.11 or later is all that must be there: a Java of 17 or later is used if found, else one is installed.
@@ -15,7 +16,7 @@ LINKS := build/typing/streamq
 TYPED := PYTHONPATH=build/typing
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo nexmark linear-road test test-kafka check lint format types contracts links fast-tests warm clean
+.PHONY: help venv demo nexmark linear-road test test-long test-kafka check lint format types contracts links fast-tests warm clean
 
 help:
 	@sed -n 's/^# \{0,2\}//p;/^$$/q' Makefile
@@ -44,9 +45,11 @@ linear-road: $(STAMP)
 	$(BIN)/python -m examples.linear_road.run $(LINEAR_ROAD)
 
 test: $(STAMP) warm
-	$(BIN)/python -m pytest -m "not server and not kafka" -n $(JOBS) --dist worksteal --durations=15
-	@echo "Left out: tests marked 'server', which need a server that is not started here."
-	@echo "Tests with Kafka: make test-kafka."
+	$(BIN)/python -m pytest -m "not long and not kafka" -n $(JOBS) --dist worksteal --durations=15
+	@echo "Left out: clusters, and processes that are killed again and again (make test-long); a broker of Kafka (make test-kafka)."
+
+test-long: $(STAMP) warm
+	$(BIN)/python -m pytest -m long -n $(JOBS) --dist worksteal --durations=5
 
 # One process, one broker. Where its jars cannot be got all is skipped, and the last lines say why.
 test-kafka: $(STAMP)

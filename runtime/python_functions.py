@@ -94,9 +94,12 @@ def _files(top: str, folder: str) -> tuple[Path, Path]:
     return Path(folder, f"{top}.py"), Path(folder, top, "__init__.py")
 
 
-def find_function(name: str, target: str, folder: str, origin: Span) -> NamedFunction:
-    """The function of a target 'module:callable', imported; Abort with SQ0706 where it cannot be, with SQ0710 where none may be."""
-    if not permission.allowed():
+def find_function(name: str, target: str, folder: str, origin: Span, *, ours: bool = False) -> NamedFunction:
+    """The function of a target 'module:callable', imported; Abort with SQ0706 where it cannot be, with SQ0710 where none may be.
+
+    ``ours``: the target is StreamQ's own, and no program said it.
+    """
+    if not (ours or permission.allowed()):
         raise Abort(permission.no_function(name, origin))
     module, _, attribute = target.partition(":")
     # Workers need not run in the folder that this process runs in.

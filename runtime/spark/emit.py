@@ -82,7 +82,7 @@ def build_frame(query: PhysicalQuery, context: EmitContext) -> DataFrame:
     if query.readers:
         from streamq.runtime.spark.functions import register_functions
 
-        register_functions(context.spark, query.readers, context.base_dir)
+        register_functions(context.spark, query.readers, context.base_dir, ours=True)
     return _emit(query.root, context)
 
 

@@ -17,14 +17,15 @@ from streamq.runtime.spark.cluster import send_modules
 
 
 def register_functions(
-    spark: SparkSession, functions: tuple[FunctionSource, ...], folder: str
+    spark: SparkSession, functions: tuple[FunctionSource, ...], folder: str, *, ours: bool = False
 ) -> None:
     """Makes each function callable from SQL text under its name; Abort with SQ0706 where it cannot.
 
-    A function gets one pyarrow.Array per parameter and returns one of the same length.
+    A function gets one pyarrow.Array per parameter and returns one of the same length. ``ours``: the compiler chose them, not a
+    program, so nobody has to allow them.
     """
     for source in functions:
-        named = find_function(source.name, source.target, folder, source.origin)
+        named = find_function(source.name, source.target, folder, source.origin, ours=ours)
         if named.beside and send_modules(spark.sparkContext, Path(named.folder)):
             named = replace(named, folder="")
         with warnings.catch_warnings():

@@ -25,7 +25,7 @@ from tests.support.cluster import Cluster, wait_until
 from tests.support.streams import at, write_batches
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds child processes in /proc"),
 ]
 

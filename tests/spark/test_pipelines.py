@@ -23,7 +23,7 @@ from streamq.runtime.spark.java import find_java
 from tests.support.streams import at, write_batches
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(importlib.util.find_spec("grpc") is None, reason="Spark Connect needs grpcio"),
 ]
 

@@ -32,7 +32,7 @@ CREATE QUERY c INTO local AS SELECT n FROM numbers;
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_again_and_again(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for file in range(FILES):

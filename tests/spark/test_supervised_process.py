@@ -50,7 +50,9 @@ def checked(n):
 """
 """The second micro-batch fails, the third takes its time."""
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds child processes in /proc")
+pytestmark = [
+    pytest.mark.long, pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds child processes in /proc"),
+]
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
