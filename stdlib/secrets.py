@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-SECRET_NAMES = r"(?i)(secret|password|passwd|token|credential|access[._-]?key|account[._-]?key|private[._-]?key)"
+SECRET_NAMES = r"(?i)(secret|password|passwd|token|credential|access[._-]?key|account[._-]?key|private[._-]?key|jaas)"
 """What names of settings and options with secrets have in them; Java reads it as Python does."""
 
 _ABOUT_ONE = r"(?i)(provider|providers|file|path|dir|class|type|enabled|interval|ratio|timeout|ttl|expiry|url|uri|endpoint|location|algorithm|regex)$"

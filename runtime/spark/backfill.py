@@ -18,8 +18,8 @@ from streamq.runtime.run import RunListener, RunOptions
 from streamq.runtime.spark.emit import EmitContext
 from streamq.runtime.spark.fixture_plan import CLOSING_COLUMN, closed
 from streamq.runtime.spark.functions import register_functions
-from streamq.runtime.spark.own_session import own_session
-from streamq.runtime.spark.runner import run_plan, session_settings
+from streamq.runtime.spark.plan_session import plan_session
+from streamq.runtime.spark.runner import run_plan
 
 END = datetime(9000, 1, 1, tzinfo=UTC)
 """Later than any row, and with room for any window behind it."""
@@ -33,9 +33,7 @@ def run_backfill(
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="streamq-backfill-"))
         if session is None:
             listener.preparing()
-            session = stack.enter_context(own_session(
-                session_settings(plan), app="streamq backfill", help="`streamq doctor` looks at Java"
-            ))
+            session = stack.enter_context(plan_session(plan, options, "streamq backfill", "`streamq doctor` looks at Java"))
         end = pa.array([END], pa.timestamp("us", tz="UTC"))
         pq.write_table(pa.table({CLOSING_COLUMN: end}), Path(folder) / "end.parquet")
         register_functions(session, plan.functions, plan.base_dir)

@@ -21,9 +21,6 @@ from streamq.runtime.spark.session import Setting
 VARIABLE = "STREAMQ_JARS"
 SCALA = "2.13"
 
-_REDACTED = "(?i)secret|password|token|access[.]?key|jaas"
-"""Settings and options that Spark hides wherever it shows them: its own pattern, and logins."""
-
 
 @dataclass(frozen=True, slots=True)
 class Library:
@@ -79,8 +76,6 @@ def jar_settings(queries: Sequence[PhysicalQuery], jars: Sequence[Path], chosen:
         found["spark.jars"] = ",".join(map(str, jars))
     elif libraries and not {"spark.jars", "spark.jars.packages"} & {*chosen}:
         found["spark.jars.packages"] = ",".join(one.coordinates for one in libraries)
-    if libraries:
-        found["spark.redaction.regex"] = _REDACTED
     return {name: value for name, value in found.items() if name not in chosen}
 
 

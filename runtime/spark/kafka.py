@@ -1,28 +1,21 @@
-"""Topics of Kafka as streams and sinks, through Spark's own connector."""
+"""Topics of Kafka as streams, through Spark's own connector."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.avro.functions import from_avro, to_avro
+from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from streamq.compiler.ir.physical import OptionValue, Parse, PhysicalQuery, ScanStream
+from streamq.compiler.ir.physical import OptionValue, Parse, ScanStream
 from streamq.compiler.lowering.values import (
-    BATCH,
-    RUN,
     asks_headers,
     avro_bytes,
-    headers_sql,
-    key_sql,
     parse_sql,
     record_items,
-    shape_of,
-    value_sql,
-    whole_sql,
 )
 from streamq.dsl.source import NO_SPAN, Span
 from streamq.runtime.control.offsets import Records
@@ -32,8 +25,6 @@ from streamq.runtime.spark.names import quoted
 from streamq.stdlib.avro_schema import told_as_read
 from streamq.stdlib.kafka_options import CLIENT, OWN, PATHS, SECRETS, is_client_secret, login_of
 
-QUERY_ID = "sql.streaming.queryId"
-"""Where Spark says, while a micro-batch runs, whose it is: an id that is kept with the checkpoint."""
 
 def client_properties(options: Mapping[str, OptionValue], base_dir: str, origin: Span = NO_SPAN) -> dict[str, str]:
     """What Kafka's client is to know, secrets in the open: never to be shown or written down. Abort where one is missing."""
@@ -122,25 +113,3 @@ def schema_text(options: Mapping[str, OptionValue], base_dir: str) -> str:
         return str(options["schema"])
     with open(resolve(base_dir, str(options["schema_file"])), encoding="utf-8") as file:
         return file.read()
-
-
-def record_writer(query: PhysicalQuery, base_dir: str) -> Callable[[DataFrame, int], None]:
-    """Writes the rows of a micro-batch as records, each with the query and the micro-batch in its headers."""
-    options = dict(query.sink.options)
-    properties = client_properties(options, base_dir, query.sink.origin)
-    shape = shape_of(query.columns, query.keys, options)
-    if options["format"] == "avro":
-        value = to_avro(F.expr(whole_sql(shape)), schema_text(options | {"schema": shape.schema}, base_dir))
-    else:
-        value = F.expr(value_sql(shape, options))
-    columns = [value.alias("value"), F.expr(headers_sql(shape, query.name)).alias("headers")]
-    if shape.key:
-        columns.append(F.expr(key_sql(shape, query.columns)).alias("key"))
-
-    def write(batch: DataFrame, batch_id: int) -> None:
-        run = batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
-        told = batch.withColumn(RUN, F.lit(run)).withColumn(BATCH, F.lit(str(batch_id)))
-        writer = told.select(*columns).write.format("kafka").option("topic", str(options["topic"]))
-        writer.options(**{OWN + name: text for name, text in properties.items()}).save()
-
-    return write

@@ -13,30 +13,24 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from streamq.compiler.ir.physical import OptionValue, PhysicalPlan, PhysicalQuery
+from streamq.compiler.ir.physical import PhysicalPlan, PhysicalQuery
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.runtime import checkpoint
-from streamq.runtime.control.decisions import KEPT_FILES
 from streamq.runtime.edge.at_run.receiving import land_all, receive, received
 from streamq.runtime.evolution import move_aside, refusal, verdicts
 from streamq.runtime.kafka_servers import unreachable
 from streamq.runtime.metrics import RunReport
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import Event, Happened, RunListener, RunOptions, SilentListener
-from streamq.runtime.secrets import reveal_settings
 from streamq.runtime.spark.cluster import before_start, executor_count, master_of
 from streamq.runtime.spark.errors import silence_python_loggers
 from streamq.runtime.spark.functions import register_functions
 from streamq.runtime.spark.jars import (
     check_libraries,
-    given_jars,
-    jar_settings,
-    starts_with_libraries,
 )
 from streamq.runtime.spark.kafka_topics import check_topics
-from streamq.runtime.spark.own_session import own_session
+from streamq.runtime.spark.plan_session import plan_session
 from streamq.runtime.spark.starting import Starter
-from streamq.runtime.spark.stopping import STOP_S
 from streamq.runtime.spark.supervisor import Supervisor
 from streamq.runtime.spark.watching import GONE, Watch
 from streamq.runtime.spark.writers.offered import not_ready
@@ -118,32 +112,11 @@ def _report(run: Watch, ended_by: str, seconds: float) -> RunReport:
     )
 
 
-def session_settings(plan: PhysicalPlan) -> dict[str, OptionValue]:
-    """The program's settings by the names that Spark has for them."""
-    settings = reveal_settings(dict(plan.settings), plan.base_dir)
-    partitions = settings.pop("shuffle_partitions", None)
-    if partitions is not None:
-        settings["spark.sql.shuffle.partitions"] = partitions
-    if any(goal is not None and goal.worth is not None for goal in goals_of(plan.queries).values()):
-        settings.setdefault("spark.scheduler.mode", "FAIR")
-    if any(query.dropped for query in plan.queries):
-        # What micro-batches read is to be known until the rows that they shed are written.
-        settings.setdefault("spark.sql.streaming.minBatchesToRetain", KEPT_FILES)
-    settings.setdefault("spark.sql.streaming.stopTimeout", f"{STOP_S:.0f}s")
-    return settings
-
-
 def _own_session(run: Watch, plan: PhysicalPlan, stack: ExitStack) -> SparkSession:
     """A session that ends with the run; Abort where it does not start."""
     run.listener.preparing()
-    log, settings = run.options.log_file, session_settings(plan)
-    settings |= jar_settings(plan.queries, given_jars(run.options.jars), tuple(settings))
-    spark = stack.enter_context(
-        starts_with_libraries(plan.queries, settings, own_session(
-            settings, app="streamq", fast_start=run.options.fast_start, log_file=log,
-            help="`--log-file` keeps all that it says; `streamq doctor` looks at Java",
-        ))
-    )
+    help = "`--log-file` keeps all that it says; `streamq doctor` looks at Java"
+    spark = stack.enter_context(plan_session(plan, run.options, "streamq", help))
     # Spark installs a handler of its own for SIGINT when it starts.
     stack.enter_context(_signals(run.stop))
     return spark

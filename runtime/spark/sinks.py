@@ -115,9 +115,6 @@ def _start(query: PhysicalQuery, frame: DataFrame, context: SinkContext) -> Stre
             return writer.foreachBatch(_batch_function(query, context.feed, None)).start()
         case "noop":
             return _writer(query, frame, context).format("noop").start()
-        case "kafka":
-            write = letters_instead(_record_function(query, context), context.aside)
-            return _writer(query, _observed(frame), context).foreachBatch(write).start()
         case "file":
             return _file_writer(query, _writer(query, _observed(frame), context), context).start()
         case "delta" | "iceberg":
@@ -202,26 +199,6 @@ def _batch_function(
         feed.put(query.name, batch_id, table if limit is None else table.slice(0, limit))
 
     return take_batch
-
-
-def _record_function(query: PhysicalQuery, context: SinkContext) -> Callable[[DataFrame, int], None]:
-    """Writes a batch's rows as records; keeps the error as it was, which Spark would wrap."""
-    from streamq.runtime.spark.kafka import record_writer
-
-    write, feed = record_writer(query, context.base_dir), context.feed
-
-    def write_batch(batch: DataFrame, batch_id: int) -> None:
-        if feed.stopping.is_set():
-            raise StopRequestedError
-        try:
-            write(batch, batch_id)
-        except Exception as error:
-            if feed.stopping.is_set():
-                raise StopRequestedError from None
-            feed.failures[query.name] = error
-            raise
-
-    return write_batch
 
 
 def _own_batch(own: Writer, query: PhysicalQuery, feed: RowFeed) -> Callable[[DataFrame, int], None]:

@@ -83,7 +83,7 @@ class Starter:
             raise NotStarted(of_error(error, f"query `{query.name}`", folder, query.origin), Kind.AWAY) from error
         interval = interval_ms(self.options, self.plan, self.goals[query.name])
         self._steer(query, folder, interval)
-        # Each has a pool of its own, where pools get equal parts of the machine (``session_settings``).
+        # Each has a pool of its own, where pools get equal parts of the machine (``plan_session.py``).
         self.spark.sparkContext.setLocalProperty("spark.scheduler.pool", query.name)
         try:
             gate = create_gate(self.spark, query.name, folder) if to_come(folder) else ""

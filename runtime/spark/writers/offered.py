@@ -1,4 +1,4 @@
-"""The writers of StreamQ's own, by connector, and how a run asks them."""
+"""The writers that are given each micro-batch, by connector, and how a run asks them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.runtime.checkpoint import folder_of
 from streamq.runtime.spark.writers.base import Target, Writer
 from streamq.runtime.spark.writers.duckdb_file import DuckDBWriter
+from streamq.runtime.spark.writers.kafka_topic import KafkaWriter
 from streamq.runtime.spark.writers.postgres import PostgresWriter
 from streamq.runtime.spark.writers.webhook import WebhookWriter
 
-WRITERS: dict[str, Callable[[Target], Writer]] = {"duckdb": DuckDBWriter, "postgres": PostgresWriter, "webhook": WebhookWriter}
+WRITERS: dict[str, Callable[[Target], Writer]] = {
+    "duckdb": DuckDBWriter, "kafka": KafkaWriter, "postgres": PostgresWriter, "webhook": WebhookWriter,
+}
 
 
 def writer_of(query: PhysicalQuery, directory: Path, base_dir: str) -> Writer | None:
