@@ -93,6 +93,7 @@ def count(files: list[str]) -> int:
     return ds.dataset(files, format="parquet").count_rows() if files else 0
 
 
+@pytest.mark.long
 def test_both_sides_are_killed_and_no_row_is_lost_or_there_twice(
     folder: Path, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:

@@ -181,6 +181,7 @@ def decisions(folder: Path) -> dict[str, str]:
     return {p.name: p.read_text() for p in log.iterdir() if p.name.isdecimal()} if log.is_dir() else {}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds child processes in /proc")
 def test_killed_in_the_middle_every_row_counts_exactly_once_and_the_same_rows_are_shed(
     folder: Path, start: Callable[..., subprocess.Popen[str]]
@@ -215,6 +216,7 @@ def test_killed_in_the_middle_every_row_counts_exactly_once_and_the_same_rows_ar
         assert counts == (ROWS, here, ROWS - here) or (counts == (0, 0, 0) and batch in again)
 
 
+@pytest.mark.long
 def test_a_join_that_sheds_goes_on_after_a_kill_as_if_there_had_been_none(
     folder: Path, start: Callable[..., subprocess.Popen[str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -61,6 +61,7 @@ def row(n: int, url: int) -> str:
     return json.dumps({"url": url, "n": n, "ts": f"2024-01-01T00:00:{n // 1000:02}.{n % 1000:03}Z"}) + "\n"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds child processes in /proc")
 def test_killed_in_the_middle_the_stated_rate_holds(
     folder: Path, start: Callable[..., subprocess.Popen[str]], tmp_path_factory: pytest.TempPathFactory
