@@ -1,6 +1,6 @@
 # One command surface, the same on a developer's machine and in CI.
 #   make demo    the main example for about 20 seconds     make check   lint, types, contracts, fast tests
-#   make test    the tests, in less than 20 minutes        make warm    halves the start of later runs
+#   make test    the tests, in 20 to 25 minutes            make warm    halves the start of later runs
 #   make test-long    tests of clusters, kills and pipelines, which take minutes
 #   make test-kafka   tests with a broker of Kafka, which is got from Maven and started by them
 #   make nexmark the 24 queries of NEXMark, compared and timed   make linear-road   the Linear Road example, checked

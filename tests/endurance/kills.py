@@ -10,7 +10,7 @@ killed (kill -9), and twice the broker; whatever was killed is started again. At
 - the topic holds each large order, repeats of a record have the same number of a micro-batch in their headers, so that readers
   can tell them, and how many there are is printed.
 
-Run from the root of the repository, after ``make kafka-jars``::
+Run from the root of the repository; the broker and the connector come from Maven, as for ``make test-kafka``::
 
     python -m tests.endurance.kills [--kills 20] [--brokers 2] [--rate 400] [--seed 1]
 
