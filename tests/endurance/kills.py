@@ -258,4 +258,5 @@ def main() -> int:
 
 if __name__ == "__main__":
     threading.excepthook = lambda args: print(args.exc_value, file=sys.stderr)
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))  # Leaves its servers through the stack.
     sys.exit(main())
