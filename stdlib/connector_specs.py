@@ -10,6 +10,7 @@ from streamq.stdlib.edge_options import EDGE
 from streamq.stdlib.kafka_options import KAFKA_SINK, KAFKA_STREAM
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
 from streamq.stdlib.sink_options import DELTA, DUCKDB, ICEBERG, POSTGRES, WEBHOOK
+from streamq.stdlib.written import TIME_OUT
 
 _FORMATS = ("json", "csv", "parquet")
 
@@ -103,14 +104,7 @@ _FOLLOW = (
         doc="Files older than this, against the newest one, are passed over; 7 days unless said.",
     ),
 )
-_TIME_OUT = OptionSpec(
-    name="timestamp_format",
-    default="yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    doc="csv, json: how a TIMESTAMP is written: 'yyyy-MM-dd HH:mm:ss'; with all its digits unless said.",
-)
-"""Spark by itself writes milliseconds, and so would lose what a TIMESTAMP holds beyond them."""
-
-_TEXT_OUT = tuple(_TIME_OUT if option.name == _TIME_OUT.name else option for option in _TEXT)
+_TEXT_OUT = tuple(TIME_OUT if option.name == TIME_OUT.name else option for option in _TEXT)
 _WRITE = (
     OptionSpec(name="partition_by", doc="Columns, with commas, whose values become folders."),
     OptionSpec(

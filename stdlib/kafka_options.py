@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from streamq.stdlib.options import OptionValue, Problem, fold_key, utc_moment
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
 from streamq.stdlib.secrets import is_secret, reference
+from streamq.stdlib.written import TIME_OUT
 
 FORMATS = ("json", "csv", "avro", "raw")
 OWN = "kafka."
@@ -112,10 +113,7 @@ KAFKA_SINK = ConnectorSpec(
         ),
         OptionSpec(name="headers", doc="The column, MAP<STRING, STRING> or MAP<STRING, BINARY>, that becomes headers."),
         *_TEXT,
-        OptionSpec(
-            name="timestamp_format", default="yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-            doc="csv, json: how a TIMESTAMP is written: 'yyyy-MM-dd HH:mm:ss'; with all its digits unless said.",
-        ),
+        TIME_OUT,
         _SCHEMA,
         *_SECURITY,
     ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streamq.compiler.ir.logical import Field
-from streamq.compiler.lowering.sql import quote, spark_type
+from streamq.compiler.lowering.sql import options_map, quote, spark_type
 from streamq.dsl.records import dataclass
 from streamq.dsl.types import (
     BINARY,
@@ -27,6 +27,7 @@ from streamq.dsl.types import (
     is_integer,
     is_string,
 )
+from streamq.stdlib.written import JSON_OPTIONS
 
 LONG, DOUBLES, TEXT = "long", "double", "text"
 LIST, COUNTS = "list", "counts"
@@ -41,7 +42,7 @@ NULL_BITS = 63
 LONG_DIGITS = 18
 """Digits of a decimal that a long holds for sure."""
 
-JSON_OPTIONS = "map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\", 'ignoreNullFields', 'false')"
+_OPTIONS = options_map(JSON_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def encode(value: Carried, text: str) -> str:
         return f"coalesce(CAST({text} AS DOUBLE), 0D)"
     match value.type:
         case Array() | Map() | Struct():
-            return f"to_json(named_struct('v', {text}), {JSON_OPTIONS})"
+            return f"to_json(named_struct('v', {text}), {_OPTIONS})"
         case t if t == BINARY:
             return f"base64({text})"
         case t if t == TIMESTAMP:
@@ -194,7 +195,7 @@ def _from_kind(column: str, t: Type) -> str:
 def _from_text(column: str, t: Type) -> str:
     match t:
         case Array() | Map() | Struct():
-            return f"from_json({column}, 'v {spark_type(t).replace(chr(39), chr(92) + chr(39))}', {JSON_OPTIONS}).v"
+            return f"from_json({column}, 'v {spark_type(t).replace(chr(39), chr(92) + chr(39))}', {_OPTIONS}).v"
         case _ if t == BINARY:
             return f"unbase64({column})"
         case _ if t == TIMESTAMP:

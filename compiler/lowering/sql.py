@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from streamq.compiler.ir.expr import (
     WINDOW_END,
     WINDOW_START,
@@ -70,6 +72,11 @@ def string(text: str) -> str:
     safe = text.replace("\\", "\\\\").replace("'", "\\'")
     safe = safe.replace("\n", "\\n").replace("\r", "\\r").replace("\x00", "\\0").replace("${", "\\u0024{")
     return f"'{safe}'"
+
+
+def options_map(options: Mapping[str, str]) -> str:
+    """The options of a function that reads or writes text."""
+    return f"map({', '.join(string(text) for pair in options.items() for text in pair)})"
 
 
 def spark_type(t: Type) -> str:

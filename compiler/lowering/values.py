@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from streamq.compiler.ir import physical as ph
-from streamq.compiler.lowering.sql import quote, string
+from streamq.compiler.lowering.sql import options_map, quote, string
 from streamq.dsl.diagnostics import InternalError
 from streamq.dsl.records import dataclass
 from streamq.stdlib.avro_schema import schema_of
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.kafka_columns import parts_of
 from streamq.stdlib.notation import parse_schema
+from streamq.stdlib.written import JSON_OPTIONS
 
 ROW_OF_RECORD = "(xxhash64(`topic`, `partition`) ^ `offset`)"
 """Records that follow each other have numbers that do, or nearly."""
@@ -58,7 +59,7 @@ def parse_sql(step: ph.Parse) -> str:
     """How a value becomes a struct, for formats of text; a record without value has NULL in all fields."""
     fields = ", ".join(f"{quote(n)} {t}" for n, t in (*step.fields, (step.corrupt, "STRING")))
     mode = {"mode": "FAILFAST"} if step.fails else {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": step.corrupt}
-    options = _map(mode | text_options(step.options))
+    options = options_map(mode | text_options(step.options))
     nothing = "{}" if step.format == "json" else ""
     return f"from_{step.format}(coalesce(CAST({quote(step.column)} AS STRING), {string(nothing)}), {string(fields)}, {options})"
 
@@ -108,9 +109,9 @@ def value_sql(shape: RecordShape, options: Mapping[str, ph.OptionValue]) -> str:
     texts = text_options(tuple(options.items()))
     match options["format"]:
         case "json":
-            return f"CAST(to_json({whole}, {_map({'ignoreNullFields': 'false'} | texts)}) AS BINARY)"
+            return f"CAST(to_json({whole}, {options_map(JSON_OPTIONS | texts)}) AS BINARY)"
         case "csv":
-            return f"CAST(to_csv({whole}, {_map(texts)}) AS BINARY)"
+            return f"CAST(to_csv({whole}, {options_map(texts)}) AS BINARY)"
         case "raw":
             return f"CAST({quote(shape.value[0])} AS BINARY)"
         case other:
@@ -125,7 +126,7 @@ def whole_sql(shape: RecordShape) -> str:
 def key_sql(shape: RecordShape, columns: Sequence[ph.Named]) -> str:
     """A record's key: one column as it is, or as text where it is no bytes; several as JSON."""
     if len(shape.key) > 1:
-        return f"CAST(to_json(struct({', '.join(map(quote, shape.key))}), map('ignoreNullFields', 'false')) AS BINARY)"
+        return f"CAST(to_json(struct({', '.join(map(quote, shape.key))}), {options_map(JSON_OPTIONS)}) AS BINARY)"
     key = quote(shape.key[0])
     return key if dict(columns)[shape.key[0]] == "BINARY" else f"CAST(CAST({key} AS STRING) AS BINARY)"
 
@@ -147,8 +148,3 @@ def text_options(options: Sequence[tuple[str, ph.OptionValue]]) -> dict[str, str
         SPARK_OPTIONS[n]: str(v) for n, v in options
         if n in ("delimiter", "quote", "escape", "null_value", "timestamp_format", "date_format")
     }
-
-
-def _map(options: dict[str, str]) -> str:
-    return f"map({', '.join(string(text) for pair in options.items() for text in pair)})"
-

@@ -17,6 +17,7 @@ from streamq.runtime.paths import from_log, resolve
 from streamq.runtime.spark.emit import EmitContext, scans_of
 from streamq.runtime.spark.sources import read_again
 from streamq.runtime.supervise.letters import REFUSED, Aside, folder_name, write_letters
+from streamq.stdlib.written import JSON_OPTIONS
 
 FAILURES = (PySparkException, Py4JError, OSError)
 """What goes wrong where rows are read again or written."""
@@ -56,7 +57,7 @@ def letters_instead(write: BatchFunction, aside: Mapping[int, Aside]) -> BatchFu
 
 
 def _write_json(frame: DataFrame, target: Path) -> None:
-    frame.write.mode("overwrite").option("ignoreNullFields", False).json(str(target))
+    frame.write.mode("overwrite").options(**JSON_OPTIONS).json(str(target))
 
 
 def _copy(span: Files, scan: ScanStream, target: Path, context: EmitContext) -> None:

@@ -32,13 +32,15 @@ def tree(root: int) -> list[int]:
 
 
 def kind(pid: int) -> str:
-    """``jvm``, ``workers`` (Python below a JVM) or ``driver``; empty for a process that is gone."""
+    """``driver``, its ``jvm``, ``executors``, ``workers`` (Python below a JVM), ``daemons`` of a cluster; empty where it is gone."""
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
     except OSError:
         return ""
     if b"java" in command.split(b" ")[0]:
-        return "executors" if b"CoarseGrainedExecutorBackend" in command else "jvm"
+        if b"CoarseGrainedExecutorBackend" in command:
+            return "executors"
+        return "daemons" if b"spark.deploy.worker.Worker" in command else "jvm"
     if b"python_workers" in command or b"pyspark.daemon" in command or b"pyspark.worker" in command:
         return "workers"
     return "driver" if b"python" in command.split(b" ")[0] else ""

@@ -7,7 +7,7 @@ at twice what it was thought to. Then 1.5 times as many are offered for the time
 Held against what was promised:
 
 - ages: 95 in 100 rows have results within the goal, after the first minute;
-- memory of the driver, of the JVM and of Python workers: flat within noise, after the first fifth of the time, in which
+- memory of the driver, of its JVM, of executors and of Python workers: flat within noise, after the first fifth of the time, in which
   the JVM compiles and its heap is touched;
 - state: never more rows than there are groups in all windows that can be open, counted in the generator's own stream;
 - the checkpoint: as many files and bytes at the end as after the first fifth;
@@ -15,7 +15,9 @@ Held against what was promised:
 
 Run from the root of the repository::
 
-    python -m tests.endurance.soak [--minutes 40] [--factor 1.5] [--goal 4] [--master spark://…] [--picture soak.html]
+    python -m tests.endurance.soak [--minutes 40] [--factor 1.5] [--goal 4] [--workers 2] [--picture soak.html]
+
+``--workers``: on a standalone cluster of so many workers, each of one core; in the process of the driver without.
 
 Ends with 1 where one of these does not hold.
 """
@@ -24,9 +26,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -39,13 +43,14 @@ from streamq.runtime.report.chart import Line, chart
 from streamq.runtime.report.page import document
 from streamq.stdlib.nexmark import BID, GROUP, NexmarkConfig, columns, event_times
 from tests.endurance.memory import MIB, Trend, held, trend
+from tests.support.cluster import Cluster
 
 RANGE_S, SLIDE_S, DELAY_S = 10, 2, 4
 GUESS = 150_000.0
 """Bids per second of which the first run keeps what it can."""
 CALIBRATION_S = 60.0
 LOOK_S = 5.0
-STYLES = ("a", "b", "c", "goal")
+STYLES = ("a", "b", "c", "goal", "d")
 """Of the lines of a picture."""
 
 PROGRAM = """
@@ -213,17 +218,23 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=40.0)
     parser.add_argument("--factor", type=float, default=1.5)
     parser.add_argument("--goal", type=float, default=4.0)
-    parser.add_argument("--master")
+    parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--picture", type=Path)
     args = parser.parse_args()
-    more = ["--master", args.master] if args.master else []
-    with TemporaryDirectory(prefix="streamq-soak-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        first = run(folder / "first", GUESS, CALIBRATION_S, args.goal, more, [])
-        able = run(folder / "second", 2 * first.kept_per_s(20), CALIBRATION_S, args.goal, more, []).kept_per_s(20)
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))  # Leaves its servers through the stack.
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="streamq-soak-", ignore_cleanup_errors=True)))
+        more: list[str] = []
+        watched: list[int] = []
+        if args.workers:
+            cluster = stack.enter_context(Cluster(folder / "cluster", args.workers))
+            more = ["--master", cluster.master, "--set", "spark.executor.memory=700m"]
+            watched = [worker.pid for worker in cluster.running]
+        first = run(folder / "first", GUESS, CALIBRATION_S, args.goal, more, watched)
+        able = run(folder / "second", 2 * first.kept_per_s(20), CALIBRATION_S, args.goal, more, watched).kept_per_s(20)
         offered = args.factor * able
         print(f"the program keeps {able:,.0f} bids/s when twice as many come; {offered:,.0f} are offered for {args.minutes:g} minutes", flush=True)
-        outcome = run(folder / "long", offered, 60 * args.minutes, args.goal, more, [])
+        outcome = run(folder / "long", offered, 60 * args.minutes, args.goal, more, watched)
         if args.picture is not None:
             draw(outcome, args.picture)
         return 0 if judged(outcome, offered, args.goal) else 1

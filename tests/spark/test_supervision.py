@@ -22,9 +22,10 @@ from streamq.dsl.source import NO_SPAN
 from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport
 from streamq.runtime.run import Event, Happened, RunOptions, SilentListener
 from streamq.runtime.sink_errors import SinkRefused
+from streamq.runtime.spark.letters import letters_instead
 from streamq.runtime.spark.runner import run_plan
 from streamq.runtime.supervise import letters
-from streamq.runtime.supervise.letters import put_aside
+from streamq.runtime.supervise.letters import Aside, put_aside
 
 pytestmark = pytest.mark.usefixtures("functions_allowed")
 FILES, ROWS = 4, 10
@@ -302,3 +303,11 @@ def test_rows_that_a_sink_refuses_are_put_aside_as_they_were_to_be_written(
     assert sorted(lines) == list(range(30, 40))
     assert json.loads((place / "note.json").read_text())["rows"] == "output"
     assert heard.of("q")[-3:] == [Event.QUARANTINE, Event.RESTART, Event.DONE]
+
+
+def test_letters_have_all_digits_of_a_time(spark: SparkSession, tmp_path: Path) -> None:
+    aside = Aside(str(tmp_path), refused=True, note={"query": "q", "batch": 7, "checkpoint": 1.0})
+    rows = spark.sql("SELECT TIMESTAMP'2024-01-01 00:00:00.123456' AS ts, CAST(NULL AS INT) AS n")
+    letters_instead(lambda _rows, _number: pytest.fail("written to the sink"), {7: aside})(rows, 7)
+    (part,) = (tmp_path / "q" / "batch-7" / "refused").glob("*.json")
+    assert json.loads(part.read_text()) == {"ts": "2024-01-01T00:00:00.123456Z", "n": None}

@@ -22,10 +22,6 @@ from streamq.runtime.sink_errors import SinkFailed, SinkRefused, SinkUnreachable
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 60.0
 
 
-JSON_OPTIONS = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-"""How Spark writes values as JSON: all of a row's fields, and all digits of a time."""
-
-
 class Writer(Protocol):
     """Takes the micro-batches of one query into its sink. Whatever it raises of the sink is a ``SinkFailed``."""
 

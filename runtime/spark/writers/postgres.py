@@ -23,7 +23,6 @@ from streamq.runtime.secrets import reveal
 from streamq.runtime.spark.names import quoted as spark_name
 from streamq.runtime.spark.writers import postgres_sql as sql
 from streamq.runtime.spark.writers.base import (
-    JSON_OPTIONS,
     Outcome,
     Target,
     Trouble,
@@ -44,6 +43,7 @@ from streamq.runtime.spark.writers.postgres_client import (
 )
 from streamq.runtime.spark.writers.postgres_client import is_there as has_client
 from streamq.runtime.spark.writers.run_id import before, begin_run, run_of
+from streamq.stdlib.written import JSON_OPTIONS
 
 SERVER = "the PostgreSQL server"
 

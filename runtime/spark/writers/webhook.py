@@ -21,11 +21,12 @@ from pyspark.sql import functions as F
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.runtime.secrets import reveal
 from streamq.runtime.spark.names import quoted
-from streamq.runtime.spark.writers.base import JSON_OPTIONS, Target, send_all, told
+from streamq.runtime.spark.writers.base import Target, send_all, told
 from streamq.runtime.spark.writers.http_posts import Posts, reached
 from streamq.runtime.spark.writers.run_id import begin_run
 from streamq.stdlib.secrets import reference
 from streamq.stdlib.sink_options import headers_of, is_web_address
+from streamq.stdlib.written import JSON_OPTIONS
 
 SERVER = "the server"
 
