@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from streamq.compiler.explain.script import Script, literal
 from streamq.compiler.ir import physical as ph
+from streamq.compiler.lowering.sql import quote
 from streamq.compiler.lowering.values import (
     BATCH,
     RUN,
@@ -77,7 +76,7 @@ _TOPICS = {"topic": "subscribe", "topic_pattern": "subscribePattern"}
 
 def parse_lines(step: ph.Parse, below: str, script: Script) -> str:
     """Adds the lines that read values; gives the variable of their frame."""
-    passed = "".join(f"        {literal(_tick(name))},\n" for name in step.passed)
+    passed = "".join(f"        {literal(quote(name))},\n" for name in step.passed)
     if step.format != "avro":
         made = f"F.expr({literal(parse_sql(step))})"
     else:
@@ -151,7 +150,3 @@ def _schema(options: dict[str, ph.OptionValue], script: Script) -> tuple[str, st
 
 def _columns(items: tuple[ph.Named, ...]) -> str:
     return "".join(f"        F.expr({literal(s)}).alias({literal(n)}),\n" for n, s in items)
-
-
-def _tick(name: str) -> str:
-    return name if re.fullmatch(r"\w+", name) else "`" + name.replace("`", "``") + "`"

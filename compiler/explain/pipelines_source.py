@@ -10,15 +10,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from streamq.compiler.explain.pyspark_source import (
-    STREAM_PATH,
-    control_frame,
-    frame_of,
-    options_of,
-    path_of,
-    quoted_literal,
-    settings_of,
-)
+from streamq.compiler.explain.frames_source import frame_of, options_of, path_of, quoted_literal
+from streamq.compiler.explain.pyspark_source import STREAM_PATH, control_frame, settings_of
 from streamq.compiler.explain.script import Script, literal
 from streamq.compiler.ir import physical as ph
 from streamq.dsl.diagnostics import Diagnostic
