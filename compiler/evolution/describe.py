@@ -37,7 +37,7 @@ IDENTITY = {
 }
 """The options that say which rows a source has; of connectors that are not here all do."""
 
-NAMED = frozenset({"file", "memory", "rate", "nexmark"})
+NAMED = frozenset({"file", "kafka", "memory", "rate", "nexmark"})
 """Connectors that give Spark names for their sources."""
 
 _POLICIES = re.compile(r"\.(shed|layout|well_formed|error)(_\d+)?$")

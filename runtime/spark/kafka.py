@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.streaming.readwriter import DataStreamReader
@@ -73,9 +73,18 @@ def read_records(stream: DataStreamReader, scan: ScanStream, base_dir: str) -> D
 
 def read_records_again(spark: SparkSession, scan: ScanStream, span: Records, base_dir: str) -> DataFrame:
     """The records between two places of each partition."""
-    reader = spark.read.format("kafka").options(**_where(scan, base_dir))
-    reader = reader.option("startingOffsets", span.start).option("endingOffsets", span.stop)
-    return _with_columns(reader.load(), scan)
+    return _with_columns(_between(spark.read, scan, span, base_dir).load(), scan)
+
+
+def whole_records_again(spark: SparkSession, scan: ScanStream, span: Records, base_dir: str) -> DataFrame:
+    """The same with all that the broker has of them, whatever the program reads: enough to send them again."""
+    frame = _between(spark.read, scan, span, base_dir).option("includeHeaders", "true").load()
+    return frame.select("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+
+
+def _between(reader: DataFrameReader, scan: ScanStream, span: Records, base_dir: str) -> DataFrameReader:
+    found = reader.format("kafka").options(**_where(scan, base_dir))
+    return found.option("startingOffsets", span.start).option("endingOffsets", span.stop)
 
 
 def _with_columns(frame: DataFrame, scan: ScanStream) -> DataFrame:

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from streamq.compiler.ir.physical import PhysicalQuery, ScanStream
-from streamq.runtime.control.offsets import Files, span_of
+from streamq.runtime.control.offsets import Files, Numbers, Records, span_of
 from streamq.runtime.paths import from_log, resolve
 from streamq.runtime.spark.emit import EmitContext, scans_of
 from streamq.runtime.spark.sources import read_again
@@ -37,7 +37,15 @@ def write_input(query: PhysicalQuery, batch: int, checkpoint: Path, folder: Path
         if isinstance(span, Files):
             _copy(span, scan, target, context)
         elif span:
-            _write_json(read_again(scan, span, context.sources), target)
+            _write_json(_rows(scan, span, context), target)
+
+
+def _rows(scan: ScanStream, span: Numbers | Records, context: EmitContext) -> DataFrame:
+    if isinstance(span, Records):
+        from streamq.runtime.spark.kafka import whole_records_again
+
+        return whole_records_again(context.spark, scan, span, context.base_dir)
+    return read_again(scan, span, context.sources)
 
 
 BatchFunction = Callable[[DataFrame, int], None]
