@@ -18,7 +18,9 @@ import pytest
 from streamq.runtime.metrics import QuerySample, QueryTotals
 from streamq.runtime.run import SilentListener
 from tests.support.artefacts import Artefacts
-from tests.support.broker import Broker, free_port, running
+from tests.support.broker import HOST, Broker, free_port, running
+from tests.support.certificates import PASSWORD as STORE_PASSWORD
+from tests.support.certificates import certificates
 from tests.support.kafka_runs import counted, run, try_run, where
 from tests.support.topics import Sent, Topics, json_records
 
@@ -173,20 +175,35 @@ PASSWORD = 'pa"ss\\w}o;rd $x'
 def locked(kafka: Artefacts, tmp_path: Path) -> Iterator[Broker]:
     from streamq.runtime.spark.java import find_java
 
-    with running(kafka.broker, tmp_path / "broker", java=str(find_java().home / "bin" / "java"), user="alice", password=PASSWORD) as one:
+    java = str(find_java().home / "bin" / "java")
+    made = certificates(tmp_path / "certificates", HOST)
+    with running(kafka.broker, tmp_path / "broker", java=java, user="alice", password=PASSWORD, certificates=made) as one:
         yield one
 
 
+def login(broker: Broker, folder: Path, password: str) -> dict[str, str]:
+    """The options of a user who shows a certificate and a password, whose secrets are files of the folder."""
+    (folder / "secret.txt").write_text(password + "\n")
+    (folder / "store.txt").write_text(STORE_PASSWORD + "\n")
+    assert broker.certificates is not None
+    return {
+        "security_protocol": "SASL_SSL", "username": "alice", "password": "file:secret.txt",
+        "truststore_location": str(broker.certificates.trusted), "truststore_password": "file:store.txt",
+        "keystore_location": str(broker.certificates.store("client")), "keystore_password": "file:store.txt", "key_password": "file:store.txt",
+    }
+
+
 def test_a_password_is_never_shown(locked: Broker, kafka: Artefacts, tmp_path: Path) -> None:
-    """In the output of no command, in no log, in no checkpoint; and it is the right one, with all its odd characters."""
+    """In the output of no command, in no log, in no checkpoint; and it is the right one, with all its odd characters. So are
+    those of the stores with certificates: the broker is asked over TLS, and asks who is there.
+    """
     topics = Topics(locked)
     topic, out = topics.make("in"), topics.make("out")
     topics.send(topic, json_records([{"n": n} for n in range(5)]))
-    login = {"security_protocol": "SASL_PLAINTEXT", "username": "alice", "password": "file:secret.txt"}
-    (tmp_path / "secret.txt").write_text(PASSWORD + "\n")
+    given = login(locked, tmp_path, PASSWORD)
     (tmp_path / "p.cql").write_text(f"""
-        CREATE STREAM s (n INT) {where(topics, topic, **login)};
-        CREATE SINK out {where(topics, out, **login)};
+        CREATE STREAM s (n INT) {where(topics, topic, **given)};
+        CREATE SINK out {where(topics, out, **given)};
         INSERT INTO out SELECT n FROM s;
     """)
     commands = {
@@ -203,17 +220,16 @@ def test_a_password_is_never_shown(locked: Broker, kafka: Artefacts, tmp_path: P
         assert done.returncode == 0, (name, done.stdout[-2000:], done.stderr[-2000:])
         said += done.stdout + done.stderr
     assert sorted(one.row["n"] for one in topics.read(out)) == [0, 1, 2, 3, 4]
-    written = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file() and p.name != "secret.txt" and "broker" not in p.parts]
-    for part in (PASSWORD, PASSWORD.replace("\\", "\\\\").replace('"', '\\"'), "w}o;rd"):
+    written = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file() and p.name not in ("secret.txt", "store.txt") and "broker" not in p.parts]
+    for part in (PASSWORD, PASSWORD.replace("\\", "\\\\").replace('"', '\\"'), "w}o;rd", STORE_PASSWORD, "tr;u{st}"):
         assert part not in said
         assert not any(part.encode() in text for text in written)
 
 
 def test_a_wrong_password_is_told(locked: Broker, spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "secret.txt").write_text("wrong")
     topics = Topics(locked)
-    login = {"security_protocol": "SASL_PLAINTEXT", "username": "alice", "password": "file:secret.txt"}
-    (found,) = try_run(f"CREATE STREAM s (n INT) {where(topics, 'a', **login)}; SELECT n FROM s;", spark, tmp_path).diagnostics
+    given = login(locked, tmp_path, "wrong")
+    (found,) = try_run(f"CREATE STREAM s (n INT) {where(topics, 'a', **given)}; SELECT n FROM s;", spark, tmp_path).diagnostics
     assert found.code == "SQ0808"
     assert "uthentication" in found.notes[0]
 

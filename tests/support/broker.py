@@ -13,6 +13,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from tests.support.certificates import PASSWORD as STORE_PASSWORD
+from tests.support.certificates import Certificates
 
 HOST = "127.0.0.1"
 STARTS_IN_S = 90.0
@@ -41,7 +45,7 @@ num.partitions=1
 @dataclass(slots=True)
 class Broker:
     """``jars``: a folder with what the broker is made of. ``folder``: its data and its log. ``user``, ``password``: who
-    may ask, by SASL PLAIN; anybody where they are empty.
+    may ask, by SASL PLAIN; anybody where they are empty. ``certificates``: of the broker and of those who may ask, over TLS.
     """
 
     jars: Path
@@ -49,6 +53,7 @@ class Broker:
     java: str = "java"
     user: str = ""
     password: str = ""
+    certificates: Certificates | None = None
     port: int = field(default_factory=lambda: free_port())
     quorum: int = field(default_factory=lambda: free_port())
     _process: subprocess.Popen[bytes] | None = None
@@ -121,16 +126,24 @@ class Broker:
         """What clients of ``confluent_kafka`` need to know of it."""
         found: dict[str, str | int] = {"bootstrap.servers": self.address, "log_level": 0}
         if self.user:
+            found |= {"sasl.mechanism": "PLAIN", "sasl.username": self.user, "sasl.password": self.password}
+        if self.certificates is not None:
+            client = str(self.certificates.text("client"))
             found |= {
-                "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN",
-                "sasl.username": self.user, "sasl.password": self.password,
+                "ssl.ca.location": str(self.certificates.text("authority")),
+                "ssl.certificate.location": client, "ssl.key.location": client,
             }
-        return found
+        return found | {"security.protocol": self.protocol}
+
+    @property
+    def protocol(self) -> str:
+        over = "PLAINTEXT" if self.certificates is None else "SSL"
+        return f"SASL_{over}" if self.user else over
 
     def _properties(self) -> str:
         text = _PROPERTIES.format(
             host=HOST, port=self.port, quorum=self.quorum, data=self.data,
-            protocol="SASL_PLAINTEXT" if self.user else "PLAINTEXT",
+            protocol=self.protocol,
         )
         if self.user:
             escaped = self.password.replace("\\", "\\\\").replace('"', '\\"')
@@ -141,6 +154,13 @@ class Broker:
             text += (
                 "sasl.enabled.mechanisms=PLAIN\nsasl.mechanism.inter.broker.protocol=PLAIN\n"
                 f"listener.name.clients.plain.sasl.jaas.config={jaas}\n"
+            )
+        if self.certificates is not None:
+            stored = STORE_PASSWORD.replace("\\", "\\\\")
+            text += (
+                f"ssl.keystore.location={self.certificates.store('server')}\nssl.keystore.password={stored}\n"
+                f"ssl.key.password={stored}\nssl.truststore.location={self.certificates.trusted}\n"
+                f"ssl.truststore.password={stored}\nssl.client.auth=required\n"
             )
         return text
 
@@ -155,9 +175,9 @@ class Broker:
 
 
 @contextmanager
-def running(jars: Path, folder: Path, **given: str) -> Iterator[Broker]:
+def running(jars: Path, folder: Path, **given: Any) -> Iterator[Broker]:
     """A broker that ends, with its data, with the block."""
-    broker = Broker(jars, folder, **given)  # type: ignore[arg-type]
+    broker = Broker(jars, folder, **given)
     try:
         yield broker.start()
     finally:
