@@ -48,7 +48,8 @@ from tests.support.cluster import Cluster
 RANGE_S, SLIDE_S, DELAY_S = 10, 2, 4
 GUESS = 150_000.0
 """Bids per second of which the first run keeps what it can."""
-CALIBRATION_S = 60.0
+CALIBRATION_S, SETTLED_S = 150.0, 75.0
+"""How long the runs take that find out what the program can take, and from when on they count: the JVM compiles before."""
 LOOK_S = 5.0
 STYLES = ("a", "b", "c", "goal", "d")
 """Of the lines of a picture."""
@@ -231,7 +232,7 @@ def main() -> int:
             more = ["--master", cluster.master, "--set", "spark.executor.memory=700m"]
             watched = [worker.pid for worker in cluster.running]
         first = run(folder / "first", GUESS, CALIBRATION_S, args.goal, more, watched)
-        able = run(folder / "second", 2 * first.kept_per_s(20), CALIBRATION_S, args.goal, more, watched).kept_per_s(20)
+        able = run(folder / "second", 2 * first.kept_per_s(SETTLED_S), CALIBRATION_S, args.goal, more, watched).kept_per_s(SETTLED_S)
         offered = args.factor * able
         print(f"the program keeps {able:,.0f} bids/s when twice as many come; {offered:,.0f} are offered for {args.minutes:g} minutes", flush=True)
         outcome = run(folder / "long", offered, 60 * args.minutes, args.goal, more, watched)
