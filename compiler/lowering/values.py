@@ -8,7 +8,7 @@ from streamq.compiler.ir import physical as ph
 from streamq.compiler.lowering.sql import quote, string
 from streamq.dsl.diagnostics import InternalError
 from streamq.dsl.records import dataclass
-from streamq.stdlib.avro_schema import schema_of
+from streamq.stdlib.avro_schema import END, schema_of
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.kafka_columns import parts_of
 from streamq.stdlib.notation import parse_schema
@@ -64,8 +64,10 @@ def parse_sql(step: ph.Parse) -> str:
 
 
 def avro_bytes(step: ph.Parse) -> str:
-    """The bytes of a value in Avro, without what a registry puts before them."""
-    return f"substring({quote(step.column)}, {HEADER_BYTES + 1})" if dict(step.options).get("wire_header") else quote(step.column)
+    """The bytes of a value in Avro, without what a registry puts before them, and with a mark where they end."""
+    value = quote(step.column)
+    body = f"substring({value}, {HEADER_BYTES + 1})" if dict(step.options).get("wire_header") else value
+    return f"concat({body}, X'{END.hex()}')"
 
 
 @dataclass(frozen=True, slots=True)

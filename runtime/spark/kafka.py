@@ -98,10 +98,8 @@ def parsed(frame: DataFrame, step: Parse, base_dir: str) -> DataFrame:
     """The step's columns that pass, and the struct that values are read as."""
     options = dict(step.options)
     if step.format == "avro":
-        schema = schema_text(options, base_dir)
-        made = from_avro(F.expr(avro_bytes(step)), schema, {
-            "avroSchema": told_as_read(schema), "mode": "FAILFAST" if step.fails else "PERMISSIVE",
-        })
+        schema = told_as_read(schema_text(options, base_dir))
+        made = from_avro(F.expr(avro_bytes(step)), schema, {"mode": "FAILFAST" if step.fails else "PERMISSIVE"})
     else:
         made = F.expr(parse_sql(step))
     return frame.select(*(F.col(quoted(name)) for name in step.passed), made.alias(step.into))

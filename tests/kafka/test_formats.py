@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.kafka_runs import counted, run, where
+from tests.support.kafka_runs import counted, run, try_run, where
 from tests.support.topics import Sent, Topics, json_records
 
 if TYPE_CHECKING:
@@ -98,16 +98,30 @@ def test_avro_as_its_schema_says(topics: Topics, spark: SparkSession, tmp_path: 
     (tmp_path / "bid.avsc").write_text(json.dumps(SCHEMA))
     topic = topics.make("in")
     rows = [{"id": 1, "who": "Zoë", "at": NOON, "unread": [1]}, {"id": 2, "who": None, "at": NOON, "unread": []}]
-    topics.send(topic, [Sent(avro(SCHEMA, row, header)) for row in rows] + [Sent(b"\x01"), Sent(None)])
+    twice = avro(SCHEMA, rows[0], header) + avro(SCHEMA, rows[1])
+    topics.send(topic, [Sent(avro(SCHEMA, row, header)) for row in rows] + [Sent(b"\x01"), Sent(None), Sent(b""), Sent(twice)])
     options = {"format": "avro", "schema_file": "bid.avsc"} | ({"wire_header": "true"} if header else {})
     report = run(f"""
         CREATE STREAM s (who STRING, id BIGINT, at TIMESTAMP) {where(topics, topic, **options)};
         CREATE SINK out WITH (connector = 'memory');
         CREATE QUERY q INTO out AS SELECT id, who, at FROM s;
     """, spark, tmp_path)
-    assert counted(report.totals[0]) == (4, 3, 0, 1)
+    assert counted(report.totals[0]) == (6, 3, 0, 3)
     millis = NOON.replace(microsecond=123000)
     assert [tuple(row.values()) for row in report.rows("q")] == [(1, "Zoë", millis), (2, None, millis), (None, None, None)]
+
+
+def test_avro_behind_a_header_that_was_not_told_is_malformed(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
+    """Its first bytes can be read: as fields without values."""
+    topic = topics.make("in")
+    topics.send(topic, [Sent(b"\x00\x00\x00\x00\x01\x02\x0a\x02\x04hi")])
+    program = f"""
+        CREATE STREAM s (i INT, t STRING) {where(topics, topic, format="avro", on_error="%s")};
+        CREATE SINK out WITH (connector = 'memory');
+        CREATE QUERY q INTO out AS SELECT i, t FROM s;
+    """
+    assert counted(run(program % "count", spark, tmp_path).totals[0]) == (1, 0, 0, 1)
+    assert [d.code for d in try_run(program % "fail", spark, tmp_path).diagnostics] == ["SQ0804"]
 
 
 COLUMNS = "i INT, l BIGINT, x DOUBLE, d DECIMAL(10,2), t STRING, b BOOLEAN, day DATE, ts TIMESTAMP, tags ARRAY<STRING>, m MAP<STRING, INT>"
