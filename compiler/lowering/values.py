@@ -138,7 +138,9 @@ def headers_sql(shape: RecordShape, query: str) -> str:
     ours = f"array({', '.join(f'struct({string(name)} AS key, CAST({text} AS BINARY) AS value)' for name, text in told)})"
     if not shape.headers:
         return ours
-    entries = f"map_entries({quote(shape.headers)})"
+    # Those of a topic that StreamQ wrote, passed on, would tell of another query's micro-batches.
+    names = ", ".join(string(name) for name, _ in told)
+    entries = f"filter(map_entries({quote(shape.headers)}), e -> e.key NOT IN ({names}))"
     theirs = f"transform({entries}, e -> struct(e.key AS key, CAST(e.value AS BINARY) AS value))"
     return f"concat({ours}, coalesce({theirs}, array()))"
 

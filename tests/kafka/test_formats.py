@@ -124,6 +124,20 @@ def test_avro_behind_a_header_that_was_not_told_is_malformed(topics: Topics, spa
     assert [d.code for d in try_run(program % "fail", spark, tmp_path).diagnostics] == ["SQ0804"]
 
 
+def test_headers_of_a_topic_that_streamq_wrote_are_not_passed_on(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
+    topic, out = topics.make("in"), topics.make("out")
+    topics.send(topic, [Sent(b"x", headers=(("a", b"1"), ("streamq-query", b"other"), ("streamq-batch", b"9")))])
+    run(f"""
+        CREATE STREAM s (v STRING, h MAP<STRING, STRING>) {where(topics, topic, format="raw", headers="h")};
+        CREATE SINK out {where(topics, out, format="raw", headers="h")};
+        CREATE QUERY q INTO out AS SELECT v, h FROM s;
+    """, spark, tmp_path)
+    (one,) = topics.read(out)
+    names = [name for name, _ in one.headers]
+    assert sorted(names) == ["a", "streamq-batch", "streamq-query", "streamq-run"]
+    assert (one.header("streamq-query"), one.header("streamq-batch")) == (b"q", b"0")
+
+
 COLUMNS = "i INT, l BIGINT, x DOUBLE, d DECIMAL(10,2), t STRING, b BOOLEAN, day DATE, ts TIMESTAMP, tags ARRAY<STRING>, m MAP<STRING, INT>"
 
 
