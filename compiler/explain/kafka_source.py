@@ -61,7 +61,7 @@ def read_lines(step: ph.ScanStream, script: Script) -> str:
     if starting in ("earliest", "latest"):
         named["startingOffsets"] = literal(starting)
     else:
-        named["startingTimestamp"] = f"str(round(datetime.fromisoformat({literal(starting + '+00:00')}).timestamp() * 1000))"
+        named["startingTimestamp"] = f"str(max(0, round(datetime.fromisoformat({literal(starting + '+00:00')}).timestamp() * 1000)))"
         named["startingOffsetsByTimestampStrategy"] = literal("latest")
         script.add("from datetime import datetime")
     if "max_rows_per_trigger" in options:

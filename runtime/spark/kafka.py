@@ -63,8 +63,8 @@ def read_records(stream: DataStreamReader, scan: ScanStream, base_dir: str) -> D
         reader = reader.option("startingOffsets", starting)
     else:
         since = datetime.fromisoformat(starting).replace(tzinfo=UTC)
-        # Where nothing is as new as that, what comes is read.
-        reader = reader.option("startingTimestamp", str(round(since.timestamp() * 1000)))
+        # Where nothing is as new as that, what comes is read. Kafka has other meanings for times before 1970.
+        reader = reader.option("startingTimestamp", str(max(0, round(since.timestamp() * 1000))))
         reader = reader.option("startingOffsetsByTimestampStrategy", "latest")
     if "max_rows_per_trigger" in options:
         reader = reader.option("maxOffsetsPerTrigger", str(options["max_rows_per_trigger"]))
