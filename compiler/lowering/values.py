@@ -25,6 +25,9 @@ RUN, BATCH = "__run", "__batch"
 HEADER_BYTES = 5
 """What a registry of schemas puts before a value."""
 
+ROW, END_OF_ROW = "__row", "__end"
+"""Of an object that is put around a value in JSON: the value, and what says that it ended where it should."""
+
 _OF_RECORD = {
     "timestamp": "`timestamp`", "partition": "`partition`", "offset": "`offset`", "topic_column": "`topic`",
     "__value": "`value`", "__at": "`timestamp`", "__row": ROW_OF_RECORD,
@@ -56,11 +59,17 @@ def asks_headers(scan: ph.ScanStream) -> bool:
 
 def parse_sql(step: ph.Parse) -> str:
     """How a value becomes a struct, for formats of text; a record without value has NULL in all fields."""
-    fields = ", ".join(f"{quote(n)} {t}" for n, t in (*step.fields, (step.corrupt, "STRING")))
+    text, nothing, items = f"CAST({quote(step.column)} AS STRING)", "", step.fields
+    if step.format == "json":
+        # Alone, a value would be read up to the end of its object, and what stands behind that lost without a word.
+        before, behind = f'{{"{ROW}":', f',"{END_OF_ROW}":true}}'
+        text, nothing = f"concat({string(before)}, {text}, {string(behind)})", f"{before}{{}}{behind}"
+        inner = ", ".join(f"{quote(n)}: {t}" for n, t in step.fields)
+        items = ((ROW, f"STRUCT<{inner}>"), (END_OF_ROW, "BOOLEAN"))
+    fields = ", ".join(f"{quote(n)} {t}" for n, t in (*items, (step.corrupt, "STRING")))
     mode = {"mode": "FAILFAST"} if step.fails else {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": step.corrupt}
     options = _map(mode | text_options(step.options))
-    nothing = "{}" if step.format == "json" else ""
-    return f"from_{step.format}(coalesce(CAST({quote(step.column)} AS STRING), {string(nothing)}), {string(fields)}, {options})"
+    return f"from_{step.format}(coalesce({text}, {string(nothing)}), {string(fields)}, {options})"
 
 
 def avro_bytes(step: ph.Parse) -> str:

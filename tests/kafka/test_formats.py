@@ -28,6 +28,7 @@ def test_json_with_all_parts_of_a_record(topics: Topics, spark: SparkSession, tm
         Sent(b'{"i": null, "o": {"a": [1, 2]}}', None, (), 1, NOON_MS + 1),
         Sent(None, b"gone", (("why", None),), 0, NOON_MS + 2),
         Sent(b'{"i": "x"}', b"bad"), Sent(b"", b"empty"), Sent(b"nonsense", b"bad"), Sent(b"[]", b"bad"),
+        Sent(b'{"i": 1}\n{"i": 2}', b"two"), Sent(b'{"i": 1} more', b"two"), Sent(b'{"i": 1}}', b"two"), Sent(b"null", b"bad"),
     ])
     report = run(f"""
         CREATE STREAM s (k STRING, i INT, t STRING, at TIMESTAMP, o STRUCT<a: ARRAY<INT>>, h MAP<STRING, STRING>, p INT, n BIGINT,
@@ -37,7 +38,7 @@ def test_json_with_all_parts_of_a_record(topics: Topics, spark: SparkSession, tm
         CREATE QUERY q INTO out AS SELECT * FROM s;
     """, spark, tmp_path)
     rows = {row["k"]: row for row in report.rows("q")}
-    assert counted(report.totals[0]) == (7, 3, 0, 4)
+    assert counted(report.totals[0]) == (11, 3, 0, 8)
     first = rows["schlüssel-ß"]
     assert (first["i"], first["t"], first["p"], first["n"], first["name"]) == (1, "grün", 2, 0, topic)
     assert first["at"] == NOON
