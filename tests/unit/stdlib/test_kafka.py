@@ -50,6 +50,15 @@ def test_secrets_of_the_client_never_stand_in_a_program(name: str) -> None:
     assert read(**{name: "env:X"}) == ({**read()[0], name: "env:X"}, [])
 
 
+@pytest.mark.parametrize("name", [
+    "kafka.sasl.oauthbearer.token.endpoint.url", "kafka.sasl.oauthbearer.client.credentials.client.id", "kafka.client.id",
+    "kafka.ssl.truststore.location",
+])
+def test_what_says_something_of_a_secret_is_none(name: str) -> None:
+    assert not is_client_secret(name)
+    assert read(**{name: "open"})[1] == []
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("a:1,b.c:22", (("a", 1), ("b.c", 22))), ("[::1]:9", (("::1", 9),)), ("a", None), (":1", None), ("a:0", None), ("a:1,", None)],
