@@ -14,7 +14,8 @@ from streamq.dsl.diagnostics import Diagnostic, DiagnosticSink
 from streamq.dsl.parser import parse_program
 from streamq.dsl.records import replace
 from streamq.dsl.source import SourceMap, Span
-from streamq.stdlib.code_settings import brings_code
+from streamq.runtime.kafka_servers import places
+from streamq.stdlib.code_settings import brings_code, client_brings_code
 
 if TYPE_CHECKING:
     from streamq.runtime.programs import Loaded
@@ -53,7 +54,8 @@ def _refused(program: Loaded) -> tuple[Diagnostic, ...]:
     if allowed() or program.result is None or program.result.plan is None:
         return ()
     plan = program.result.plan
-    if not plan.functions and not any(brings_code(key) for key, _ in plan.settings):
+    clients = (name for _, (options, _) in places(plan.queries) for name in options)
+    if not plan.functions and not any(brings_code(key) for key, _ in plan.settings) and not any(map(client_brings_code, clients)):
         return ()
     found = sorted(_found(program.sources), key=lambda d: d.span)
     return tuple(found) or tuple(no_function(f.name, f.origin) for f in plan.functions)
@@ -70,3 +72,11 @@ def _found(sources: SourceMap) -> Iterator[Diagnostic]:
                     label="loads code, starts processes, or says who may reach the run",
                     help=f"give it on the command line, `--set {node.key}=…`; or allow what this program brings with `--allow-functions`",
                 )
+            elif isinstance(node, ast.CreateStream | ast.CreateSink):
+                for option in node.options:
+                    if client_brings_code(option.key):
+                        yield Diagnostic(
+                            "SQ0710", f"a program may not set `{option.key}` by itself", option.span,
+                            label="names code that the client of Kafka loads",
+                            help="look at what it names, then allow it with `--allow-functions`, or leave it out",
+                        )

@@ -29,7 +29,12 @@ from streamq.dsl.types import (
 )
 
 READ = "__ok"
-"""A field that a record has where it could be read: Spark gives fields without values where it could not."""
+"""A field behind those of a record, which holds END where the value ended there; else the value has another schema."""
+
+END = bytes.fromhex("a97c3f1de0564b82")
+"""What is put behind each value before it is read."""
+
+END_TYPE = {"type": "fixed", "name": "streamq_end", "size": len(END)}
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN: dict[Type, object] = {
@@ -65,11 +70,11 @@ def schema_of(columns: Sequence[tuple[str, Type, bool]], record: str = "row") ->
 
 
 def told_as_read(schema: str) -> str:
-    """The schema with the field READ, which no record has that was written, and each that is read. ValueError for what is no record."""
+    """The schema of a value with END behind it. ValueError for what is no record."""
     found = json.loads(schema)
     if not isinstance(found, dict) or found.get("type") != "record" or not isinstance(found.get("fields"), list):
         raise ValueError("the schema is not that of a record")
-    return json.dumps(found | {"fields": [*found["fields"], {"name": READ, "type": "int", "default": 1}]})
+    return json.dumps(found | {"fields": [*found["fields"], {"name": READ, "type": END_TYPE}]})
 
 
 def field_names(schema: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Settings of Spark that bring code or processes onto a machine, or say who may reach it: no matter of a program alone."""
+"""Settings of Spark, and of Kafka's client, that bring code or processes onto a machine, or say who may reach it: no matter of a program alone."""
 
 from __future__ import annotations
 
@@ -26,3 +26,14 @@ _BRINGS = re.compile(rf"spark\.({'|'.join(_KEYS)})", re.IGNORECASE)
 def brings_code(key: str) -> bool:
     """True for a setting that a program has no right to by itself, ``spark.jars.packages`` for instance."""
     return _BRINGS.fullmatch(key) is not None
+
+
+_CLIENT = re.compile(
+    r"kafka\.(.*\.class(es)?|metric\.reporters|security\.providers|partition\.assignment\.strategy|config\.providers(\..*)?)", re.IGNORECASE
+)
+"""Options of Kafka's client that name classes, or what fills in ``${env:NAME}`` in the others."""
+
+
+def client_brings_code(option: str) -> bool:
+    """True for an option of a stream or sink that a program has no right to by itself, ``kafka.metric.reporters`` for instance."""
+    return _CLIENT.fullmatch(option) is not None

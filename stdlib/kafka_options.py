@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from streamq.stdlib.options import OptionValue, Problem, fold_key, utc_moment
 from streamq.stdlib.registry import ConnectorSpec, OptionSpec, OptionType
-from streamq.stdlib.secrets import is_secret, reference
+from streamq.stdlib.secrets import holds_secret, reference
 from streamq.stdlib.written import TIME_OUT
 
 FORMATS = ("json", "csv", "avro", "raw")
@@ -188,7 +188,7 @@ def login_of(mechanism: str) -> str:
 
 def is_client_secret(name: str) -> bool:
     """True for an option of Kafka's client whose value is a secret."""
-    return is_secret(name) or "jaas" in name or name.endswith("keystore.key")
+    return (holds_secret(name) and not name.endswith(".id")) or name.endswith("keystore.key")
 
 
 def check_kafka(

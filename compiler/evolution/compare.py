@@ -34,6 +34,9 @@ _KINDS = {
 }
 
 _COLUMN = re.compile(r"`([^`]+?) [A-Z][^`]*`")
+_VALUE = re.compile(r"\.__value( BINARY)?\.")
+"""Where a column is in the value of a record, which is no part of its name."""
+
 _WINDOW = re.compile(r"window\(`[^`]*`, (\d+), (\d+)\)")
 
 
@@ -313,7 +316,7 @@ def _in_words(window: re.Match[str]) -> str:
 
 
 def _typed(text: str) -> str:
-    shown = text.replace("`", "")
+    shown = _VALUE.sub(".", text.replace("`", ""))
     return shown if len(shown) <= 80 else f"{shown[:79]}…"
 
 

@@ -32,7 +32,8 @@ from streamq.compiler.ir.physical import (
     WithWatermark,
     walk,
 )
-from streamq.compiler.lowering.sql import BEFORE_ALL_TIME
+from streamq.compiler.lowering.sql import BEFORE_ALL_TIME, quote
+from streamq.compiler.lowering.values import ROW
 
 Columns = Mapping[str, str]
 """What each column of a step is, in its order."""
@@ -134,7 +135,7 @@ def resolve(sql: str, columns: Columns) -> str:
             return found.group(0)
         return text if _WHOLE_NAME.fullmatch(text) or found.span() == (0, len(sql)) else f"({text})"
 
-    sql = _without_guards(sql)
+    sql = _without_guards(sql).replace(f"{quote(ROW)}.", "")
     return _cut(_TOKENS.sub(put, sql))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from streamq.compiler.explain.script import Script, literal
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.lowering.sql import quote
@@ -18,7 +20,7 @@ from streamq.compiler.lowering.values import (
     value_sql,
     whole_sql,
 )
-from streamq.stdlib.avro_schema import told_as_read
+from streamq.stdlib.avro_schema import END_TYPE, READ, told_as_read
 from streamq.stdlib.kafka_options import CLIENT, OWN, PATHS, SECRETS, is_client_secret, login_of
 from streamq.stdlib.secrets import reference
 
@@ -59,7 +61,7 @@ def read_lines(step: ph.ScanStream, script: Script) -> str:
     if starting in ("earliest", "latest"):
         named["startingOffsets"] = literal(starting)
     else:
-        named["startingTimestamp"] = f"str(round(datetime.fromisoformat({literal(starting + '+00:00')}).timestamp() * 1000))"
+        named["startingTimestamp"] = f"str(max(0, round(datetime.fromisoformat({literal(starting + '+00:00')}).timestamp() * 1000)))"
         named["startingOffsetsByTimestampStrategy"] = literal("latest")
         script.add("from datetime import datetime")
     if "max_rows_per_trigger" in options:
@@ -80,10 +82,10 @@ def parse_lines(step: ph.Parse, below: str, script: Script) -> str:
     if step.format != "avro":
         made = f"F.expr({literal(parse_sql(step))})"
     else:
-        schema, told = _schema(dict(step.options), script)
+        schema = _told_as_read(dict(step.options), script)
         mode = literal("FAILFAST" if step.fails else "PERMISSIVE")
         script.add("from pyspark.sql.avro.functions import from_avro")
-        made = f'from_avro(F.expr({literal(avro_bytes(step))}), {schema}, {{"avroSchema": {told}, "mode": {mode}}})'
+        made = f'from_avro(F.expr({literal(avro_bytes(step))}), {schema}, {{"mode": {mode}}})'
     return script.frame(f"{below}.select(\n{passed}        {made}.alias({literal(step.into)}),\n    )")
 
 
@@ -92,7 +94,7 @@ def write_lines(query: ph.PhysicalQuery) -> list[str]:
     options, script = dict(query.sink.options), Script()
     shape = shape_of(query.columns, query.keys, options)
     if options["format"] == "avro":
-        schema, _ = _schema({"schema": shape.schema, **options}, script)
+        schema = _schema({"schema": shape.schema, **options}, script)
         script.add("from pyspark.sql.avro.functions import to_avro")
         value = f"to_avro(F.expr({literal(whole_sql(shape))}), {schema}).alias(\"value\")"
     else:
@@ -134,18 +136,25 @@ def _secret(text: str) -> str:
     return f"os.environ[{literal(name)}]" if kind == "env" else f"secret_file({literal(name)})"
 
 
-def _schema(options: dict[str, ph.OptionValue], script: Script) -> tuple[str, str]:
-    """Python that gives the Avro schema, and the one with a field that tells whether a value could be read."""
+def _schema(options: dict[str, ph.OptionValue], script: Script) -> str:
+    """Python that gives the Avro schema of values."""
     if "schema_file" not in options:
-        text = str(options["schema"])
-        return literal(text), literal(told_as_read(text))
+        return literal(str(options["schema"]))
     name = script.variable("schema")
-    script.add("import json")
     script.add(f"with open({literal(str(options['schema_file']))}, encoding=\"utf-8\") as file:")
     script.add(f"    {name} = file.read()")
+    return name
+
+
+def _told_as_read(options: dict[str, ph.OptionValue], script: Script) -> str:
+    """Python that gives the schema of a value with the mark behind it that tells where it ends."""
+    if "schema_file" not in options:
+        return literal(told_as_read(str(options["schema"])))
+    name = _schema(options, script)
+    script.add("import json")
     script.add(f"told_{name} = json.loads({name})")
-    script.add(f'told_{name}["fields"].append({{"name": "__ok", "type": "int", "default": 1}})')
-    return name, f"json.dumps(told_{name})"
+    script.add(f'told_{name}["fields"].append({json.dumps({"name": READ, "type": END_TYPE})})')
+    return f"json.dumps(told_{name})"
 
 
 def _columns(items: tuple[ph.Named, ...]) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.lowering.shedders import lower_shed
-from streamq.compiler.lowering.sql import quote, spark_type
+from streamq.compiler.lowering.sql import MALFORMED_ROW, quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered
+from streamq.compiler.lowering.values import END_OF_ROW, ROW
 from streamq.dsl.diagnostics import InternalError
 from streamq.dsl.records import dataclass, replace
-from streamq.stdlib.avro_schema import READ, schema_of
+from streamq.stdlib.avro_schema import END, READ, schema_of
 from streamq.stdlib.kafka_columns import parts_of
 
 BYTES, READ_AS, CORRUPT, AT = "__value", "__read", "__corrupt", "__at"
@@ -135,7 +136,10 @@ def _read(
         observed = f"{context.step_id(node, 'intake')}@{context.query}"
         step = ph.Observe(step, observed, counts, id=f"{name}.intake", origin=node.origin)
     if missing:
-        step = ph.Where(step, f"NOT ({missing})", id=f"{name}.well_formed", origin=node.origin)
+        test, unread = f"NOT ({missing})", _unreadable(records)
+        if unread and records.options.get("on_error") == "fail":
+            test = f"IF({unread}, CAST({MALFORMED_ROW} AS BOOLEAN), {test})"
+        step = ph.Where(step, test, id=f"{name}.well_formed", origin=node.origin)
     types = {f.name: spark_type(f.type) for f in fields}
     items = tuple((n, _column(n, types.get(n), records)) for n in wanted)
     step = ph.Select(step, items, id=context.step_id(node, "columns"), origin=node.origin)
@@ -156,27 +160,34 @@ def _parse(records: _Records, step: ph.Step, passed: tuple[str, ...], context: L
 
 def _malformed(records: _Records) -> str:
     """SQL that is true for a record that is no row of the stream; empty where each is. A record without value has NULL in its place."""
-    tests: list[str] = []
+    unread = _unreadable(records)
+    lacks = [
+        f"{_column(name, None, records)} IS NULL" for name in sorted(records.required)
+        if records.own.get(name) not in ("timestamp", "partition", "offset", "topic_column")
+    ]
+    return " OR ".join([*([unread] if unread else []), *lacks])
+
+
+def _unreadable(records: _Records) -> str:
+    """SQL that is true for a record whose value could not be read; empty where nobody reads it."""
+    if not records.read:
+        return ""
     read = quote(READ_AS)
-    if records.read:
-        match records.options["format"]:
-            case "json":
-                tests += [f"{read} IS NULL", f"{read}.{quote(CORRUPT)} IS NOT NULL"]
-            case "csv":
-                tests.append(f"{read}.{quote(CORRUPT)} IS NOT NULL")
-            case _:
-                tests.append(f"({read} IS NOT NULL AND {read}.{quote(READ)} IS NULL)")
-    for name in sorted(records.required):
-        if records.own.get(name) not in ("timestamp", "partition", "offset", "topic_column"):
-            tests.append(f"{_column(name, None, records)} IS NULL")
-    return " OR ".join(tests)
+    match records.options["format"]:
+        case "json":
+            return f"{read}.{quote(ROW)} IS NULL OR {read}.{quote(END_OF_ROW)} IS NULL OR {read}.{quote(CORRUPT)} IS NOT NULL"
+        case "csv":
+            return f"{read}.{quote(CORRUPT)} IS NOT NULL"
+        case _:
+            return f"({read} IS NOT NULL AND NOT ({read}.{quote(READ)} <=> X'{END.hex()}'))"
 
 
 def _column(name: str, cast: str | None, records: _Records) -> str:
     """A column of a row that was read; what an Avro schema says of its type may be another one than declared."""
     if name in records.own or name not in {f.name for f in records.source.fields}:
         return quote(name)
-    field = f"{quote(READ_AS)}.{quote(name)}"
+    read = f"{quote(READ_AS)}.{quote(ROW)}" if records.options["format"] == "json" else quote(READ_AS)
+    field = f"{read}.{quote(name)}"
     return f"CAST({field} AS {cast})" if cast is not None and records.options["format"] == "avro" else field
 
 

@@ -59,6 +59,10 @@ BEFORE_ALL_TIME = f"{1 - (1 << 63)}L"
 """Microseconds since 1970 that no event time has."""
 
 
+MALFORMED_ROW = "raise_error('[MALFORMED_RECORD_IN_PARSING] malformed row')"
+"""Ends the query as Spark's own readers do for a row that cannot be read."""
+
+
 def quote(name: str) -> str:
     """An identifier in backticks."""
     return "`" + name.replace("`", "``") + "`"

@@ -8,7 +8,7 @@ from streamq.compiler.ir import physical as ph
 from streamq.compiler.lowering.sql import options_map, quote, string
 from streamq.dsl.diagnostics import InternalError
 from streamq.dsl.records import dataclass
-from streamq.stdlib.avro_schema import schema_of
+from streamq.stdlib.avro_schema import END, schema_of
 from streamq.stdlib.connector_specs import SPARK_OPTIONS
 from streamq.stdlib.kafka_columns import parts_of
 from streamq.stdlib.notation import parse_schema
@@ -25,6 +25,9 @@ RUN, BATCH = "__run", "__batch"
 
 HEADER_BYTES = 5
 """What a registry of schemas puts before a value."""
+
+ROW, END_OF_ROW = "__row", "__end"
+"""Of an object that is put around a value in JSON: the value, and what says that it ended where it should."""
 
 _OF_RECORD = {
     "timestamp": "`timestamp`", "partition": "`partition`", "offset": "`offset`", "topic_column": "`topic`",
@@ -57,16 +60,24 @@ def asks_headers(scan: ph.ScanStream) -> bool:
 
 def parse_sql(step: ph.Parse) -> str:
     """How a value becomes a struct, for formats of text; a record without value has NULL in all fields."""
-    fields = ", ".join(f"{quote(n)} {t}" for n, t in (*step.fields, (step.corrupt, "STRING")))
+    text, nothing, items = f"CAST({quote(step.column)} AS STRING)", "", step.fields
+    if step.format == "json":
+        # Alone, a value would be read up to the end of its object, and what stands behind that lost without a word.
+        before, behind = f'{{"{ROW}":', f',"{END_OF_ROW}":true}}'
+        text, nothing = f"concat({string(before)}, {text}, {string(behind)})", f"{before}{{}}{behind}"
+        inner = ", ".join(f"{quote(n)}: {t}" for n, t in step.fields)
+        items = ((ROW, f"STRUCT<{inner}>"), (END_OF_ROW, "BOOLEAN"))
+    fields = ", ".join(f"{quote(n)} {t}" for n, t in (*items, (step.corrupt, "STRING")))
     mode = {"mode": "FAILFAST"} if step.fails else {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": step.corrupt}
     options = options_map(mode | text_options(step.options))
-    nothing = "{}" if step.format == "json" else ""
-    return f"from_{step.format}(coalesce(CAST({quote(step.column)} AS STRING), {string(nothing)}), {string(fields)}, {options})"
+    return f"from_{step.format}(coalesce({text}, {string(nothing)}), {string(fields)}, {options})"
 
 
 def avro_bytes(step: ph.Parse) -> str:
-    """The bytes of a value in Avro, without what a registry puts before them."""
-    return f"substring({quote(step.column)}, {HEADER_BYTES + 1})" if dict(step.options).get("wire_header") else quote(step.column)
+    """The bytes of a value in Avro, without what a registry puts before them, and with a mark where they end."""
+    value = quote(step.column)
+    body = f"substring({value}, {HEADER_BYTES + 1})" if dict(step.options).get("wire_header") else value
+    return f"concat({body}, X'{END.hex()}')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +148,9 @@ def headers_sql(shape: RecordShape, query: str) -> str:
     ours = f"array({', '.join(f'struct({string(name)} AS key, CAST({text} AS BINARY) AS value)' for name, text in told)})"
     if not shape.headers:
         return ours
-    entries = f"map_entries({quote(shape.headers)})"
+    # Those of a topic that StreamQ wrote, passed on, would tell of another query's micro-batches.
+    names = ", ".join(string(name) for name, _ in told)
+    entries = f"filter(map_entries({quote(shape.headers)}), e -> e.key NOT IN ({names}))"
     theirs = f"transform({entries}, e -> struct(e.key AS key, CAST(e.value AS BINARY) AS value))"
     return f"concat({ours}, coalesce({theirs}, array()))"
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from streamq.compiler.ir.physical import ScanStream
+from streamq.compiler.lowering.sql import MALFORMED_ROW
 from streamq.dsl.records import replace
 from streamq.runtime.spark.control_source import ASKED_WHEN_PLANNED, ControlSource
 from streamq.runtime.spark.names import quoted
 from streamq.runtime.spark.sources import SourceContext, read_stream
 
 _CORRUPT = "__corrupt"
-MALFORMED = "MALFORMED_RECORD_IN_PARSING"
 
 
 def create_gate(spark: SparkSession, query: str, checkpoint: Path) -> str:
@@ -39,6 +39,5 @@ def read_gated(scan: ScanStream, gate: str, context: SourceContext) -> DataFrame
     frame = read_stream(replace(scan, options=lenient, corrupt_column=_CORRUPT), context)
     # Spark refuses to read the malformed text alone; the test of another column after it is never false.
     first = quoted(scan.schema[0][0])
-    told = f"raise_error('[{MALFORMED}] malformed row')"
-    passes = f"CASE WHEN NOT ({gate}) THEN false WHEN {quoted(_CORRUPT)} IS NOT NULL THEN {told} ELSE {first} IS NULL OR true END"
+    passes = f"CASE WHEN NOT ({gate}) THEN false WHEN {quoted(_CORRUPT)} IS NOT NULL THEN {MALFORMED_ROW} ELSE {first} IS NULL OR true END"
     return frame.where(passes).select(*(quoted(name) for name, _ in scan.schema))

@@ -63,8 +63,8 @@ def read_records(stream: DataStreamReader, scan: ScanStream, base_dir: str) -> D
         reader = reader.option("startingOffsets", starting)
     else:
         since = datetime.fromisoformat(starting).replace(tzinfo=UTC)
-        # Where nothing is as new as that, what comes is read.
-        reader = reader.option("startingTimestamp", str(round(since.timestamp() * 1000)))
+        # Where nothing is as new as that, what comes is read. Kafka has other meanings for times before 1970.
+        reader = reader.option("startingTimestamp", str(max(0, round(since.timestamp() * 1000))))
         reader = reader.option("startingOffsetsByTimestampStrategy", "latest")
     if "max_rows_per_trigger" in options:
         reader = reader.option("maxOffsetsPerTrigger", str(options["max_rows_per_trigger"]))
@@ -107,10 +107,8 @@ def parsed(frame: DataFrame, step: Parse, base_dir: str) -> DataFrame:
     """The step's columns that pass, and the struct that values are read as."""
     options = dict(step.options)
     if step.format == "avro":
-        schema = schema_text(options, base_dir)
-        made = from_avro(F.expr(avro_bytes(step)), schema, {
-            "avroSchema": told_as_read(schema), "mode": "FAILFAST" if step.fails else "PERMISSIVE",
-        })
+        schema = told_as_read(schema_text(options, base_dir))
+        made = from_avro(F.expr(avro_bytes(step)), schema, {"mode": "FAILFAST" if step.fails else "PERMISSIVE"})
     else:
         made = F.expr(parse_sql(step))
     return frame.select(*(F.col(quoted(name)) for name in step.passed), made.alias(step.into))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.kafka_runs import counted, run, where
+from tests.support.kafka_runs import counted, run, try_run, where
 from tests.support.topics import Sent, Topics, json_records
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def test_json_with_all_parts_of_a_record(topics: Topics, spark: SparkSession, tm
         Sent(b'{"i": null, "o": {"a": [1, 2]}}', None, (), 1, NOON_MS + 1),
         Sent(None, b"gone", (("why", None),), 0, NOON_MS + 2),
         Sent(b'{"i": "x"}', b"bad"), Sent(b"", b"empty"), Sent(b"nonsense", b"bad"), Sent(b"[]", b"bad"),
+        Sent(b'{"i": 1}\n{"i": 2}', b"two"), Sent(b'{"i": 1} more', b"two"), Sent(b'{"i": 1}}', b"two"), Sent(b"null", b"bad"),
     ])
     report = run(f"""
         CREATE STREAM s (k STRING, i INT, t STRING, at TIMESTAMP, o STRUCT<a: ARRAY<INT>>, h MAP<STRING, STRING>, p INT, n BIGINT,
@@ -37,7 +38,7 @@ def test_json_with_all_parts_of_a_record(topics: Topics, spark: SparkSession, tm
         CREATE QUERY q INTO out AS SELECT * FROM s;
     """, spark, tmp_path)
     rows = {row["k"]: row for row in report.rows("q")}
-    assert counted(report.totals[0]) == (7, 3, 0, 4)
+    assert counted(report.totals[0]) == (11, 3, 0, 8)
     first = rows["schlüssel-ß"]
     assert (first["i"], first["t"], first["p"], first["n"], first["name"]) == (1, "grün", 2, 0, topic)
     assert first["at"] == NOON
@@ -98,16 +99,44 @@ def test_avro_as_its_schema_says(topics: Topics, spark: SparkSession, tmp_path: 
     (tmp_path / "bid.avsc").write_text(json.dumps(SCHEMA))
     topic = topics.make("in")
     rows = [{"id": 1, "who": "Zoë", "at": NOON, "unread": [1]}, {"id": 2, "who": None, "at": NOON, "unread": []}]
-    topics.send(topic, [Sent(avro(SCHEMA, row, header)) for row in rows] + [Sent(b"\x01"), Sent(None)])
+    twice = avro(SCHEMA, rows[0], header) + avro(SCHEMA, rows[1])
+    topics.send(topic, [Sent(avro(SCHEMA, row, header)) for row in rows] + [Sent(b"\x01"), Sent(None), Sent(b""), Sent(twice)])
     options = {"format": "avro", "schema_file": "bid.avsc"} | ({"wire_header": "true"} if header else {})
     report = run(f"""
         CREATE STREAM s (who STRING, id BIGINT, at TIMESTAMP) {where(topics, topic, **options)};
         CREATE SINK out WITH (connector = 'memory');
         CREATE QUERY q INTO out AS SELECT id, who, at FROM s;
     """, spark, tmp_path)
-    assert counted(report.totals[0]) == (4, 3, 0, 1)
+    assert counted(report.totals[0]) == (6, 3, 0, 3)
     millis = NOON.replace(microsecond=123000)
     assert [tuple(row.values()) for row in report.rows("q")] == [(1, "Zoë", millis), (2, None, millis), (None, None, None)]
+
+
+def test_avro_behind_a_header_that_was_not_told_is_malformed(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
+    """Its first bytes can be read: as fields without values."""
+    topic = topics.make("in")
+    topics.send(topic, [Sent(b"\x00\x00\x00\x00\x01\x02\x0a\x02\x04hi")])
+    program = f"""
+        CREATE STREAM s (i INT, t STRING) {where(topics, topic, format="avro", on_error="%s")};
+        CREATE SINK out WITH (connector = 'memory');
+        CREATE QUERY q INTO out AS SELECT i, t FROM s;
+    """
+    assert counted(run(program % "count", spark, tmp_path).totals[0]) == (1, 0, 0, 1)
+    assert [d.code for d in try_run(program % "fail", spark, tmp_path).diagnostics] == ["SQ0804"]
+
+
+def test_headers_of_a_topic_that_streamq_wrote_are_not_passed_on(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
+    topic, out = topics.make("in"), topics.make("out")
+    topics.send(topic, [Sent(b"x", headers=(("a", b"1"), ("streamq-query", b"other"), ("streamq-batch", b"9")))])
+    run(f"""
+        CREATE STREAM s (v STRING, h MAP<STRING, STRING>) {where(topics, topic, format="raw", headers="h")};
+        CREATE SINK out {where(topics, out, format="raw", headers="h")};
+        CREATE QUERY q INTO out AS SELECT v, h FROM s;
+    """, spark, tmp_path)
+    (one,) = topics.read(out)
+    names = [name for name, _ in one.headers]
+    assert sorted(names) == ["a", "streamq-batch", "streamq-query", "streamq-run"]
+    assert (one.header("streamq-query"), one.header("streamq-batch")) == (b"q", b"0")
 
 
 COLUMNS = "i INT, l BIGINT, x DOUBLE, d DECIMAL(10,2), t STRING, b BOOLEAN, day DATE, ts TIMESTAMP, tags ARRAY<STRING>, m MAP<STRING, INT>"

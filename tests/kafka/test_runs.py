@@ -67,7 +67,9 @@ def test_two_queries_of_a_program_read_all_of_a_topic(topics: Topics, spark: Spa
 def test_where_a_run_begins(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
     topic = topics.make("in")
     topics.send(topic, [Sent(b'{"n": 1}', at_ms=1_000_000), Sent(b'{"n": 2}', at_ms=3_000_000)])
-    for starting, expected in (("earliest", [1, 2]), ("latest", []), ("1970-01-01 00:50:00", [2]), ("2300-01-01", [])):
+    for starting, expected in (
+        ("earliest", [1, 2]), ("latest", []), ("1970-01-01 00:50:00", [2]), ("2300-01-01", []), ("1969-12-31 23:59:59.999", [1, 2]),
+    ):
         report = run(f"""
             CREATE STREAM s (n INT) {where(topics, topic, starting=starting)};
             CREATE SINK out WITH (connector = 'memory');

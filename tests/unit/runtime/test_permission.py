@@ -115,3 +115,20 @@ def test_settings_that_bring_code(key: str, mark: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize("key", TUNING)
 def test_settings_that_tune(key: str) -> None:
     assert not brings_code(key)
+
+
+@pytest.mark.parametrize("option", ["kafka.metric.reporters", "kafka.config.providers", "Kafka.sasl.login.callback.handler.class"])
+def test_no_code_by_an_option_of_the_client_of_kafka(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+    Path("p.cql").write_text(
+        f"CREATE STREAM s (n INT) WITH (connector = 'kafka', bootstrap_servers = '127.0.0.1:1', topic = 't', '{option}' = 'x', "
+        "kafka.client.id = 'me');\nSELECT n FROM s;\n"
+    )
+    assert cli.main(["run", "p.cql", "--once"]) == 1
+    said = "".join(capsys.readouterr())
+    assert "SQ0710" in said
+    assert f"`{option}`" in said
+    assert "`kafka.client.id`" not in said

@@ -12,7 +12,7 @@ import fastavro
 import pytest
 
 from streamq.dsl.types import BIGINT, BINARY, STRING, TIMESTAMP, Type
-from streamq.stdlib.avro_schema import READ, field_names, schema_of, told_as_read
+from streamq.stdlib.avro_schema import END, READ, field_names, schema_of, told_as_read
 from streamq.stdlib.connectors import find_connector, tells_rows_apart, validate_options
 from streamq.stdlib.kafka_columns import parts_of
 from streamq.stdlib.kafka_options import is_client_secret, servers
@@ -48,6 +48,15 @@ def test_secrets_of_the_client_never_stand_in_a_program(name: str) -> None:
     assert is_client_secret(name)
     assert read(**{name: "open"})[1] == ["SQ0708"]
     assert read(**{name: "env:X"}) == ({**read()[0], name: "env:X"}, [])
+
+
+@pytest.mark.parametrize("name", [
+    "kafka.sasl.oauthbearer.token.endpoint.url", "kafka.sasl.oauthbearer.client.credentials.client.id", "kafka.client.id",
+    "kafka.ssl.truststore.location",
+])
+def test_what_says_something_of_a_secret_is_none(name: str) -> None:
+    assert not is_client_secret(name)
+    assert read(**{name: "open"})[1] == []
 
 
 @pytest.mark.parametrize(
@@ -100,15 +109,20 @@ def test_schemas_hold_the_values_of_their_columns() -> None:
         assert fastavro.schemaless_reader(target, fastavro.parse_schema(schema), None) == one
 
 
-def test_a_reader_sees_which_records_could_be_read() -> None:
+def test_a_reader_sees_where_a_value_ends() -> None:
     schema = schema_of([("i", BIGINT, False), ("k", STRING, True), ("v", BINARY, True), ("ts", TIMESTAMP, True)])
     told = told_as_read(schema)
     assert field_names(told) == ("i", "k", "v", "ts", READ)
     target = io.BytesIO()
     fastavro.schemaless_writer(target, json.loads(schema), {"i": 1})
     target.seek(0)
-    found = fastavro.schemaless_reader(target, json.loads(schema), json.loads(told))
-    assert isinstance(found, dict)
-    assert found[READ] == 1
+    whole = target.getvalue()
+    marked = fastavro.parse_schema(json.loads(told))
+    for value, ends_there in ((whole, True), (whole + b"\x02", False), (bytes(5) + whole, False)):
+        found = fastavro.schemaless_reader(io.BytesIO(value + END), marked, None)
+        assert isinstance(found, dict)
+        assert (found[READ] == END) == ends_there
+    with pytest.raises((EOFError, IndexError)):
+        fastavro.schemaless_reader(io.BytesIO(whole[:-1] + END), marked, None)
     with pytest.raises(ValueError, match="record"):
         told_as_read('"string"')
