@@ -251,6 +251,19 @@ def test_rows_that_a_constraint_forbids(runs: SinkRuns, db: Database) -> None:
     assert db.numbers() == [1, 2, 4711]
 
 
+def test_refused_rows_are_put_aside_and_the_query_goes_on(runs: SinkRuns, db: Database) -> None:
+    db.query("CREATE TABLE t (n bigint CHECK (n < 100))")
+    for number in (1, 4711, 2):
+        runs.add(*rows(number))
+    runs.done(f"SET dead_letters = '{runs.folder}/dead';" + db.sink() + INSERT)
+    assert db.numbers() == [1, 2]
+    assert db.query("SELECT batch, rows FROM streamq_progress") == [(2, 2)]
+    assert [p.name for p in (runs.folder / "dead").rglob("batch-*")] == ["batch-1"]
+    runs.add(*rows(3))
+    runs.done(db.sink() + INSERT)
+    assert db.numbers() == [1, 2, 3]
+
+
 def test_text_that_postgres_cannot_hold(runs: SinkRuns, db: Database) -> None:
     runs.add({"k": "a\0b", "n": 1, "ts": "2024-01-01T00:00:00Z"})
     code, text = runs.refused(db.sink() + "INSERT INTO pg SELECT k FROM numbers;")
