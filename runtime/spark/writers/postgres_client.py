@@ -16,8 +16,9 @@ from streamq.stdlib.secrets import HIDDEN, redacted
 
 PACKAGE = "adbc-driver-postgresql"
 
-_LATER = ("08", "40", "53", "57P", "55P", "58")
-"""SQLSTATEs that pass by themselves: connections, deadlocks, resources, restarts, locks, the system."""
+_LATER = ("08", "40", "53", "57", "55P", "58", "25006", "25P03", "25P04")
+"""SQLSTATEs that pass by themselves: connections, deadlocks, resources, restarts and statements that were cancelled, locks,
+the system; a server that takes no writes, as a standby does, and transactions that it ended as they took long."""
 
 _ROWS = ("22", "23", "44", "54", "P0")
 """SQLSTATEs that rows are at fault for: values, constraints, checks of views, sizes, triggers."""
