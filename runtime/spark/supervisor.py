@@ -112,7 +112,8 @@ class Supervisor:
     def give_up(self, one: Running, last: Diagnostic, times: int, batch: int | None, why: str = "") -> None:
         """Ends the query for good; one that failed once is told with what it failed of alone."""
         one.given_up, one.restart_at = True, NEVER
-        advice = "" if self.rules.letters is not None else PUT_ASIDE
+        rows_at_fault = batch is not None and one.failures[-1].kind in (Kind.DATA, Kind.UNKNOWN)
+        advice = PUT_ASIDE if rows_at_fault and self.rules.letters is None else ""
         found = last if times == 1 and not why else _given_up(one.plan, last, times, batch, why, advice)
         self.diagnostics.append(found)
         self.tell(Happened(
