@@ -404,6 +404,20 @@ def test_nobody_listens(runs: SinkRuns, db: Database) -> None:
     assert not (runs.folder / "checkpoint").exists()
 
 
+def test_table_that_another_holds(runs: SinkRuns, db: Database) -> None:
+    import adbc_driver_postgresql.dbapi as adbc
+
+    runs.add(*rows(1))
+    runs.done(db.sink() + INSERT)
+    runs.add(*rows(2))
+    with adbc.connect(db.server.uri(db.name)) as holder, holder.cursor() as cursor:
+        cursor.execute("LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
+        code, text = runs.refused(db.sink(patience="100 milliseconds") + INSERT)
+        assert (code, "lock timeout" in text) == ("SQ0808", True), text
+    runs.done(db.sink() + INSERT)
+    assert db.numbers() == [1, 2]
+
+
 def test_table_and_checkpoint_of_different_times(runs: SinkRuns, db: Database) -> None:
     for n in range(3):
         runs.add(*rows(n))

@@ -60,6 +60,7 @@ class PostgresWriter:
     def check(self) -> None:
         """Looks at the server and the table; Abort with SQ0709, SQ0806, SQ0808 or SQ0811."""
         with told(self.target, SERVER), connected(self._address()) as db:
+            db.wait_for_locks(self.target.seconds("patience"))
             look(db, self.target)
 
     def prepare(self, frame: DataFrame) -> None:
@@ -71,6 +72,7 @@ class PostgresWriter:
             only_row=self.target.update and not self.target.query.keys,
         )
         with told(self.target, SERVER), connected(self._address()) as db:
+            db.wait_for_locks(self.target.seconds("patience"))
             db.rows(sql.ONE_AT_A_TIME)
             look(db, self.target)
             ((version,),) = db.rows(sql.VERSION)
@@ -121,6 +123,7 @@ class PostgresWriter:
         place = self._place
         staged, rows = place.staged(name), sum(part.rows for part in parts)
         who = (self._made.path, self.target.query.name, self._run)
+        db.wait_for_locks(self.target.seconds("patience"))
         # Whoever else writes for this run waits here until the transaction is over.
         db.change(f"UPDATE {place.progress} SET noted_at = now() WHERE target = $1 AND query = $2 AND run = $3", *who)
         if not is_there(number, self._noted(db), self.target):

@@ -97,6 +97,10 @@ class Connection:
         with self._told(), self.raw.cursor() as cursor:
             cursor.execute(sql, values or None)
 
+    def wait_for_locks(self, seconds: float) -> None:
+        """How long statements of this transaction wait for what another one holds; TroubleError after that."""
+        self.run(f"SET LOCAL lock_timeout = {max(1, round(seconds * 1000))}")
+
     def load(self, schema: str, table: str, batches: pa.RecordBatchReader) -> None:
         """Adds rows to a table by COPY."""
         with self._told(), self.raw.cursor() as cursor:
