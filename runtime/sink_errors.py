@@ -28,7 +28,7 @@ class SinkFailed(Abort):
 
 
 class SinkUnreachable(SinkFailed):
-    """The server does not answer, or cannot take rows just now (SQ0808): the same micro-batch may do later."""
+    """The server does not answer, cannot take rows just now (SQ0808), or its disk is full (SQ0809): the same micro-batch may do later."""
 
 
 class SinkRefused(SinkFailed):

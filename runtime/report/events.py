@@ -73,8 +73,12 @@ class LineWriter:
     def _open(self) -> None:
         if self.path == STANDARD_OUTPUT:
             self._descriptor = sys.stdout.fileno()
-        else:
-            self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            return
+        # The old one is closed when the new one is there: its number would be that of whatever is opened next.
+        opened = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        if self._descriptor >= 0:
+            self.close()
+        self._descriptor = opened
 
     def _follow(self) -> None:
         """Opens the file anew where it was moved away."""
@@ -88,7 +92,6 @@ class LineWriter:
         except FileNotFoundError:
             there = None
         if there is None or (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino):
-            self.close()
             self._open()
 
 

@@ -16,6 +16,7 @@ from streamq.runtime.control.offsets import Files, Numbers, Records, span_of
 from streamq.runtime.paths import from_log, resolve
 from streamq.runtime.spark.emit import EmitContext, scans_of
 from streamq.runtime.spark.sources import read_again
+from streamq.runtime.spark.writers.base import only_read
 from streamq.runtime.supervise.letters import REFUSED, Aside, folder_name, write_letters
 from streamq.stdlib.written import JSON_OPTIONS
 
@@ -52,14 +53,27 @@ BatchFunction = Callable[[DataFrame, int], None]
 
 
 def letters_instead(write: BatchFunction, aside: Mapping[int, Aside]) -> BatchFunction:
-    """The function of a sink, but for micro-batches whose rows it refused: those are read as well, and put aside."""
+    """The function of a sink, but for micro-batches whose rows it refused: those are read as well, and put aside.
+
+    The sink is given such a micro-batch without rows, as it counts them: else the next one would not follow its last.
+    """
 
     def take_batch(batch: DataFrame, number: int) -> None:
         found = aside.get(number)
         if found is None or not found.refused:
             write(batch, number)
             return
-        write_letters(Path(found.letters), found.note, lambda draft: _write_json(batch, draft / REFUSED))
+        read = False
+
+        def fill(draft: Path) -> None:
+            nonlocal read
+            _write_json(batch, draft / REFUSED)
+            read = True
+
+        write_letters(Path(found.letters), found.note, fill)
+        if not read:
+            only_read(batch)
+        write(batch.limit(0), number)
 
     return take_batch
 

@@ -20,6 +20,7 @@ from streamq.runtime.edge.at_run.receiving import land_all, receive, received
 from streamq.runtime.evolution import move_aside, refusal, verdicts
 from streamq.runtime.kafka_servers import unreachable
 from streamq.runtime.metrics import RunReport
+from streamq.runtime.one_run import hold
 from streamq.runtime.preflight import output_taken
 from streamq.runtime.run import Event, Happened, RunListener, RunOptions, SilentListener
 from streamq.runtime.spark.cluster import before_start, executor_count, master_of
@@ -59,10 +60,15 @@ def run_plan(
         root = _checkpoint_root(options, stack)
         stop = threading.Event()
         run = Watch(options, listener or SilentListener(), stop)
+        # A folder is not made for a run that does not start.
+        is_there = root.is_dir()
+        held = hold(root, stack) if is_there else None
         try:
-            problems = _before_start(queries, root, plan, run) or unreachable(queries)
+            problems = (held,) if held is not None else _before_start(queries, root, plan, run) or unreachable(queries)
         except Abort as abort:
             problems = (abort.diagnostic,)
+        if not problems and not is_there and (held := hold(root, stack)) is not None:
+            problems = (held,)
         if problems:
             return RunReport("failed", 0.0, diagnostics=problems)
         stack.enter_context(_signals(stop))

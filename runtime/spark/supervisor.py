@@ -112,7 +112,8 @@ class Supervisor:
     def give_up(self, one: Running, last: Diagnostic, times: int, batch: int | None, why: str = "") -> None:
         """Ends the query for good; one that failed once is told with what it failed of alone."""
         one.given_up, one.restart_at = True, NEVER
-        advice = "" if self.rules.letters is not None else PUT_ASIDE
+        rows_at_fault = batch is not None and one.failures[-1].kind in (Kind.DATA, Kind.UNKNOWN)
+        advice = PUT_ASIDE if rows_at_fault and self.rules.letters is None else ""
         found = last if times == 1 and not why else _given_up(one.plan, last, times, batch, why, advice)
         self.diagnostics.append(found)
         self.tell(Happened(
@@ -151,7 +152,7 @@ class Supervisor:
         what = "rows that its sink would not take" if refused else "its input"
         self.tell(Happened(
             event=Event.QUARANTINE, query=query.name, batch=batch, folder=str(place), diagnostic=error,
-            text=f"batch {batch} is put aside, {what} goes to {place}; it failed: {error.code} {error.message}",
+            text=f"batch {batch} is put aside, {what} goes to {place}; it failed: {error.code} {_told(error)}",
         ))
         one.restart_at = self.now()
 
@@ -164,7 +165,7 @@ class Supervisor:
         then = "" if wait_s is None else f"; starts again in {wait_s:.1f} s"
         self.tell(Happened(
             event=Event.FAILURE, query=one.plan.name, batch=batch, wait_s=wait_s, diagnostic=found,
-            text=f"failed{where}: {found.code} {found.message}{then}",
+            text=f"failed{where}: {found.code} {_told(found)}{then}",
         ))
 
 
@@ -178,6 +179,11 @@ def _given_up(
         notes=(f"the last time: {last.message} ({last.code})", *last.notes, *((why,) if why else ())),
         help="; ".join(filter(None, (last.help, advice))),
     )
+
+
+def _told(found: Diagnostic) -> str:
+    """What a diagnostic says, with the reason where that is a note."""
+    return ": ".join((found.message, *found.notes[:1]))
 
 
 def _first_line(error: BaseException) -> str:

@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -194,3 +195,26 @@ def test_file_that_another_process_has_open(runs: SinkRuns) -> None:
     assert holder.wait(60) == 0
     runs.done(sink() + INSERT)
     assert numbers(runs) == [1]
+
+
+def test_disk_that_is_full(runs: SinkRuns) -> None:
+    disk = runs.folder / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    there = sink().replace("out.duckdb", "disk/out.duckdb")
+    try:
+        runs.add(*rows(1))
+        runs.done(there + INSERT)
+        with (disk / "filling").open("wb", buffering=0) as filling, suppress(OSError):
+            while filling.write(bytes(4096)):
+                pass
+        runs.add(*rows(2))
+        code, text = runs.refused(there + INSERT)
+        assert (code, f"`{disk}`: the disk is full" in text) == ("SQ0809", True), text
+        (disk / "filling").unlink()
+        runs.done(there + INSERT)
+        with duckdb.connect(str(disk / "out.duckdb")) as db:
+            assert db.execute("SELECT n FROM t ORDER BY n").fetchall() == [(1,), (2,)]
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)

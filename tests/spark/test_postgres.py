@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from streamq.runtime.spark.writers import base
+from streamq.runtime.spark.writers import base, postgres_ready
 from streamq.runtime.spark.writers.postgres import PostgresWriter
 from tests.support.postgres import PostgresServer, free_port, postgres_server
 from tests.support.sink_runs import SinkRuns, rows
@@ -251,6 +251,82 @@ def test_rows_that_a_constraint_forbids(runs: SinkRuns, db: Database) -> None:
     assert db.numbers() == [1, 2, 4711]
 
 
+def test_refused_rows_are_put_aside_and_the_query_goes_on(runs: SinkRuns, db: Database) -> None:
+    db.query("CREATE TABLE t (n bigint CHECK (n < 100))")
+    for number in (1, 4711, 2):
+        runs.add(*rows(number))
+    runs.done(f"SET dead_letters = '{runs.folder}/dead';" + db.sink() + INSERT)
+    assert db.numbers() == [1, 2]
+    assert db.query("SELECT batch, rows FROM streamq_progress") == [(2, 2)]
+    assert [p.name for p in (runs.folder / "dead").rglob("batch-*")] == ["batch-1"]
+    runs.add(*rows(3))
+    runs.done(db.sink() + INSERT)
+    assert db.numbers() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("more", ["", ", part text, seq text, c0 text, c1 text, c2 text"], ids=["", "names of staged columns"])
+def test_two_nulls_of_a_key_are_one_whatever_the_index_says(runs: SinkRuns, db: Database, more: str) -> None:
+    db.query(f"CREATE TABLE t (k varchar(9), n int, s text{more})")
+    db.query("CREATE UNIQUE INDEX ON t (k)")
+    for n in (1, 2, 3):
+        runs.add(*rows(n, key="a"), {"k": None, "n": n, "ts": "2024-01-01T00:00:00Z"})
+    runs.done(db.sink() + COUNTS)
+    assert sorted(db.query("SELECT k, n, s FROM t"), key=str) == [("a", 3, "6"), (None, 3, "6")]
+
+
+def test_keys_alone_may_be_null(runs: SinkRuns, db: Database) -> None:
+    db.query("CREATE TABLE t (k text, n bigint, UNIQUE (n, k))")
+    for _ in range(2):
+        runs.add(*rows(1, 2), {"k": None, "n": 1, "ts": "2024-01-01T00:00:00Z"})
+    runs.done(db.sink() + "INSERT INTO pg SELECT k, n FROM numbers GROUP BY k, n;")
+    assert sorted(db.query("SELECT k, n FROM t"), key=str) == [("k", 1), ("k", 2), (None, 1)]
+
+
+def test_table_that_is_gone_is_missed(runs: SinkRuns, db: Database) -> None:
+    runs.add(*rows(1, 2))
+    runs.done(db.sink() + INSERT)
+    db.query("DROP TABLE t")
+    runs.add(*rows(3))
+    code, text = runs.refused(db.sink() + INSERT)
+    assert (code, "table `t` is gone, with 2 rows that this run wrote" in text) == ("SQ0806", True)
+    db.query("CREATE TABLE t (n bigint)")
+    runs.done(db.sink() + INSERT)
+    assert db.numbers() == [3]
+
+
+def test_progress_that_is_gone_is_missed(runs: SinkRuns, db: Database) -> None:
+    runs.add(*rows(1, 2))
+    runs.done(db.sink() + INSERT)
+    db.query("DROP TABLE streamq_progress")
+    runs.add(*rows(3))
+    runs.done(db.sink() + INSERT)
+    assert db.numbers() == [1, 2, 3]
+    db.query("DROP TABLE streamq_progress")
+    # Killed after the commit of the database, before that of Spark.
+    for commit in (runs.folder / "checkpoint").glob("*/commits/*1*"):
+        commit.unlink()
+    code, text = runs.refused(db.sink() + INSERT)
+    assert (code, "nobody can tell whether micro-batch 1 is in table `t`" in text) == ("SQ0806", True)
+    runs.done(db.sink(existing="keep") + INSERT)
+    assert db.numbers() == [1, 2, 3, 3]
+
+
+def test_table_that_changed_while_its_server_was_away(runs: SinkRuns, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = PostgresWriter.write
+
+    def away(writer: PostgresWriter, batch: DataFrame, number: int, stopping: threading.Event) -> None:
+        if number == 1 and db.query("SELECT 1 FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = 'n'"):
+            db.query("ALTER TABLE t RENAME n TO m")
+            raise base.failure(writer.target, "the server", base.Trouble("unreachable", "away"))
+        write(writer, batch, number, stopping)
+
+    monkeypatch.setattr(PostgresWriter, "write", away)
+    runs.add(*rows(1))
+    runs.add(*rows(2))
+    code, text = runs.refused("SET tries = 2; SET restart_delay = '10 milliseconds';" + db.sink() + INSERT)
+    assert (code, "table `t` has no column `n`" in text, "dead_letters" in text) == ("SQ0810", True, False), text
+
+
 def test_text_that_postgres_cannot_hold(runs: SinkRuns, db: Database) -> None:
     runs.add({"k": "a\0b", "n": 1, "ts": "2024-01-01T00:00:00Z"})
     code, text = runs.refused(db.sink() + "INSERT INTO pg SELECT k FROM numbers;")
@@ -261,9 +337,10 @@ def test_text_that_postgres_cannot_hold(runs: SinkRuns, db: Database) -> None:
     ("CREATE TABLE t (m bigint)", INSERT, "table `t` has no column `n`"),
     ("CREATE TABLE t (n bigint, m int NOT NULL)", INSERT, "column `m` of table `t` is NOT NULL, and not in the result"),
     ("CREATE TABLE t (k text, n bigint, s bigint)", COUNTS, "table `t` has no unique index on k, by which rows replace each other"),
+    ("CREATE TABLE t (k text UNIQUE DEFERRABLE, n bigint, s bigint)", COUNTS, "table `t` has no unique index on k, by which rows replace each other"),
     ("CREATE VIEW t AS SELECT 1::bigint AS n", INSERT, "`t` is no table"),
     ("SELECT 1", INSERT, "there is no table `t` in schema `public`"),
-], ids=["column", "not null", "index", "view", "no table"])
+], ids=["column", "not null", "index", "deferrable", "view", "no table"])
 def test_table_that_does_not_fit(runs: SinkRuns, db: Database, made: str, query: str, said: str) -> None:
     db.query(made)
     runs.add(*rows(1))
@@ -295,7 +372,7 @@ def test_who_may_not(runs: SinkRuns, db: Database, monkeypatch: pytest.MonkeyPat
     assert db.numbers() == [1]
     db.query(f"REVOKE INSERT ON t FROM reader_{db.name}")
     db.query("GRANT INSERT ON t TO PUBLIC")
-    monkeypatch.setattr(PostgresWriter, "_check_privileges", lambda *_: None)
+    monkeypatch.setattr(postgres_ready, "_check_privileges", lambda *_: None)
     db.query("REVOKE INSERT ON t FROM PUBLIC")
     runs.add(*rows(2))
     code, text = runs.refused(granted)
@@ -325,6 +402,20 @@ def test_nobody_listens(runs: SinkRuns, db: Database) -> None:
     code, text = runs.refused(db.sink(port=free_port()) + INSERT)
     assert (code, "Connection refused" in text) == ("SQ0808", True)
     assert not (runs.folder / "checkpoint").exists()
+
+
+def test_table_that_another_holds(runs: SinkRuns, db: Database) -> None:
+    import adbc_driver_postgresql.dbapi as adbc
+
+    runs.add(*rows(1))
+    runs.done(db.sink() + INSERT)
+    runs.add(*rows(2))
+    with adbc.connect(db.server.uri(db.name)) as holder, holder.cursor() as cursor:
+        cursor.execute("LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
+        code, text = runs.refused(db.sink(patience="100 milliseconds") + INSERT)
+        assert (code, "lock timeout" in text) == ("SQ0808", True), text
+    runs.done(db.sink() + INSERT)
+    assert db.numbers() == [1, 2]
 
 
 def test_table_and_checkpoint_of_different_times(runs: SinkRuns, db: Database) -> None:

@@ -21,7 +21,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
 
 from streamq.dsl.diagnostics import Abort, Diagnostic, did_you_mean
+from streamq.runtime.disk import not_written, reason_in
 from streamq.runtime.paths import is_remote, resolve
+from streamq.runtime.sink_errors import SinkUnreachable
 from streamq.runtime.spark.names import quoted as spark_name
 from streamq.runtime.spark.writers import duckdb_sql as sql
 from streamq.runtime.spark.writers.base import (
@@ -204,6 +206,9 @@ class DuckDBWriter:
                 db = duckdb.connect(str(self._path))
                 yield db
             except duckdb.Error as error:
+                query, folder = self.target.query, str(self._path.parent)
+                if reason := reason_in(str(error), (folder,)):
+                    raise SinkUnreachable(query.name, not_written(f"query `{query.name}`", reason, folder, query.sink.origin)) from None
                 raise TroubleError(_trouble_of(error)) from None
             finally:
                 if db is not None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from streamq.dsl.diagnostics import Abort, Diagnostic, did_you_mean
+from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.runtime.secrets import reveal
 from streamq.runtime.spark.names import quoted as spark_name
 from streamq.runtime.spark.writers import postgres_sql as sql
@@ -30,7 +30,6 @@ from streamq.runtime.spark.writers.base import (
     is_there,
     only_read,
     patiently,
-    refuse_rows_of_others,
     send_all,
     told,
 )
@@ -42,7 +41,8 @@ from streamq.runtime.spark.writers.postgres_client import (
     connected,
 )
 from streamq.runtime.spark.writers.postgres_client import is_there as has_client
-from streamq.runtime.spark.writers.run_id import before, begin_run, run_of
+from streamq.runtime.spark.writers.postgres_ready import Place, look, place_of, unique_of
+from streamq.runtime.spark.writers.run_id import before, begin_run
 from streamq.stdlib.written import JSON_OPTIONS
 
 SERVER = "the PostgreSQL server"
@@ -60,33 +60,35 @@ class PostgresWriter:
     def check(self) -> None:
         """Looks at the server and the table; Abort with SQ0709, SQ0806, SQ0808 or SQ0811."""
         with told(self.target, SERVER), connected(self._address()) as db:
-            self._check_schemas(db)
-            there = self._check_table(db)
-            self._check_progress(db, there)
+            db.wait_for_locks(self.target.seconds("patience"))
+            look(db, self.target)
 
     def prepare(self, frame: DataFrame) -> None:
-        """Makes the table, where it is to be made, and notes that the run has begun."""
-        self._run = begin_run(self.target.directory)
+        """Makes the table, where it is to be made, and notes that the run has begun; looks again, as it is done after failures too."""
+        place, self._run = self._place, begin_run(self.target.directory)
         given = tuple(field.dataType.simpleString() for field in frame.schema.fields)
         table = sql.Table(
-            self._schema, self._name, tuple(frame.columns), given, keys=self.target.query.keys if self.target.update else (),
+            place.schema, place.name, tuple(frame.columns), given, keys=self.target.query.keys if self.target.update else (),
             only_row=self.target.update and not self.target.query.keys,
         )
         with told(self.target, SERVER), connected(self._address()) as db:
+            db.wait_for_locks(self.target.seconds("patience"))
             db.rows(sql.ONE_AT_A_TIME)
+            look(db, self.target)
             ((version,),) = db.rows(sql.VERSION)
             if self.target.option("create", True):
                 db.run(table.make(equal_nulls=version >= 150_000))
-            db.run(f"CREATE TABLE IF NOT EXISTS {self._progress} {sql.NOTED}")
+            db.run(f"CREATE TABLE IF NOT EXISTS {place.progress} {sql.NOTED}")
             db.change(
-                f"INSERT INTO {self._progress} (target, query, run, batch, rows) VALUES ($1, $2, $3, $4, 0) ON CONFLICT DO NOTHING",
+                f"INSERT INTO {place.progress} (target, query, run, batch, rows) VALUES ($1, $2, $3, $4, 0) ON CONFLICT DO NOTHING",
                 table.path, self.target.query.name, self._run, before(self.target.directory),
             )
-            for (name,) in db.rows(sql.LEFTOVERS, self._staging_schema, self._staging_stem):
-                db.run(f"DROP TABLE IF EXISTS {self._staged(name)}")
+            for (name,) in db.rows(sql.LEFTOVERS, place.staging_schema, self._staging_stem):
+                db.run(f"DROP TABLE IF EXISTS {place.staged(name)}")
             db.commit()
-            types = {name: kind for name, kind, _ in db.rows(sql.COLUMNS, self._schema, self._name)}
-        self._table = replace(table, types=tuple(types[column] for column in table.columns))
+            types = {name: kind for name, kind, _ in db.rows(sql.COLUMNS, place.schema, place.name)}
+            equal = any(equal_nulls for columns, equal_nulls in unique_of(db, place) if columns == set(table.keys))
+        self._table = replace(table, types=tuple(types[column] for column in table.columns), equal_nulls=equal)
 
     def write(self, batch: DataFrame, number: int, stopping: threading.Event) -> None:
         """One micro-batch, in one transaction."""
@@ -95,8 +97,8 @@ class PostgresWriter:
             if is_there(number, self._noted(db), self.target):
                 only_read(batch)
                 return
-            name = f"{self._staging_stem}{number}"
-            db.run(f"DROP TABLE IF EXISTS {self._staged(name)}", self._made.make_staging(self._staged(name)))
+            place, name = self._place, f"{self._staging_stem}{number}"
+            db.run(f"DROP TABLE IF EXISTS {place.staged(name)}", self._made.make_staging(place.staged(name)))
             db.commit()
             parts = self._stage(batch, name)
             self._merge(db, name, number, parts)
@@ -105,7 +107,7 @@ class PostgresWriter:
 
     def _stage(self, batch: DataFrame, name: str) -> tuple[Outcome, ...]:
         """Sends the rows into the staging table, from the tasks of Spark."""
-        to, schema, ordered = self._address(), self._staging_schema, bool(self._made.keys or self._made.only_row)
+        to, schema, ordered = self._address(), self._place.staging_schema, bool(self._made.keys or self._made.only_row)
 
         def send(part: str, batches: Iterator[pa.RecordBatch]) -> int:
             return _copy(to, schema, name, part, batches, ordered=ordered)
@@ -118,19 +120,22 @@ class PostgresWriter:
 
     def _merge(self, db: Connection, name: str, number: int, parts: tuple[Outcome, ...]) -> None:
         """Brings staged rows into the table and notes the micro-batch, or does nothing where another has done so."""
-        staged, rows = self._staged(name), sum(part.rows for part in parts)
+        place = self._place
+        staged, rows = place.staged(name), sum(part.rows for part in parts)
         who = (self._made.path, self.target.query.name, self._run)
+        db.wait_for_locks(self.target.seconds("patience"))
         # Whoever else writes for this run waits here until the transaction is over.
-        db.change(f"UPDATE {self._progress} SET noted_at = now() WHERE target = $1 AND query = $2 AND run = $3", *who)
+        db.change(f"UPDATE {place.progress} SET noted_at = now() WHERE target = $1 AND query = $2 AND run = $3", *who)
         if not is_there(number, self._noted(db), self.target):
             if rows:
                 names = [part.part for part in parts]
                 ((found,),) = db.rows(f"SELECT count(*) FROM {staged} WHERE part IN ({', '.join(map(sql.literal, names))})")
                 if found != rows:
                     raise TroubleError(Trouble("unreachable", f"of {rows} rows that were sent {found} are there: the server was restarted in between"))
-                db.run(*self._made.merge(staged, names))
+                nulls = bool(self._made.keys) and not self._made.equal_nulls and bool(db.rows(self._made.has_nulls(staged, names))[0][0])
+                db.run(*self._made.merge(staged, names, nulls=nulls))
             db.change(
-                f"UPDATE {self._progress} SET batch = $4, rows = rows + $5 WHERE target = $1 AND query = $2 AND run = $3",
+                f"UPDATE {place.progress} SET batch = $4, rows = rows + $5 WHERE target = $1 AND query = $2 AND run = $3",
                 *who, number, rows,
             )
         db.run(f"DROP TABLE {staged}")
@@ -138,83 +143,16 @@ class PostgresWriter:
 
     def _noted(self, db: Connection) -> int:
         """The last micro-batch that is in the table."""
+        place = self._place
         found = db.rows(
-            f"SELECT batch FROM {self._progress} WHERE target = $1 AND query = $2 AND run = $3",
+            f"SELECT batch FROM {place.progress} WHERE target = $1 AND query = $2 AND run = $3",
             self._made.path, self.target.query.name, self._run,
         )
         if not found:
-            raise TroubleError(Trouble("failed", f"{self._progress} does not know of this run any more"))
+            raise TroubleError(Trouble("failed", f"{place.progress} does not know of this run any more"))
         return int(found[0][0])
 
-    # --- before the start ---
-
-    def _check_schemas(self, db: Connection) -> None:
-        for schema in dict.fromkeys((self._schema, self._staging_schema)):
-            found = db.rows(sql.SCHEMA_ALLOWS, schema)
-            if not found:
-                raise self._wrong(f"there is no schema `{schema}` in the database", "create it, or correct the options of the sink")
-            use, make = found[0]
-            if not use or (schema == self._staging_schema and not make):
-                raise self._wrong(
-                    f"the user may not create tables in schema `{schema}`",
-                    f"GRANT USAGE, CREATE ON SCHEMA {sql.quoted(schema)} TO the user, or name another with staging_schema",
-                )
-
-    def _check_table(self, db: Connection) -> bool:
-        """True where the table is there, and takes the results."""
-        kind = db.rows(sql.KIND_OF_TABLE, self._schema, self._name)
-        if not kind:
-            if not self.target.option("create", True):
-                raise self._wrong(f"there is no table `{self._name}` in schema `{self._schema}`", "create it, or set create = true")
-            return False
-        if kind[0][0] not in ("r", "p"):
-            raise self._wrong(f"`{self._name}` is no table", "name a table")
-        known = db.rows(sql.COLUMNS, self._schema, self._name)
-        names = [name for name, _, _ in known]
-        for column in self.target.columns:
-            if column not in names:
-                raise self._wrong(
-                    f"table `{self._name}` has no column `{column}`", did_you_mean(column, names) or f"add it, or call the column otherwise with AS; the table has: {', '.join(names[:12])}"
-                )
-        for name, _, needed in known:
-            if needed and name not in self.target.columns:
-                raise self._wrong(f"column `{name}` of table `{self._name}` is NOT NULL, and not in the result", "select it, or give it a DEFAULT")
-        self._check_privileges(db)
-        keys = self.target.query.keys if self.target.update else ()
-        unique = [set(str(found).split("\x01")) for (found,) in db.rows(sql.UNIQUE, self._schema, self._name)]
-        if keys and set(keys) not in unique:
-            listed = ", ".join(map(sql.quoted, keys))
-            raise self._wrong(
-                f"table `{self._name}` has no unique index on {', '.join(keys)}, by which rows replace each other",
-                f"CREATE UNIQUE INDEX ON {sql.quoted(self._schema)}.{sql.quoted(self._name)} ({listed})",
-            )
-        return True
-
-    def _check_privileges(self, db: Connection) -> None:
-        allowed = dict(zip(("INSERT", "SELECT", "UPDATE", "DELETE"), db.rows(sql.TABLE_ALLOWS, self._schema, self._name)[0], strict=True))
-        wanted: tuple[str, ...] = ("INSERT",)
-        if self.target.update:
-            wanted = ("INSERT", "SELECT", "UPDATE") if self.target.query.keys else ("INSERT", "SELECT", "DELETE")
-        missing = [name for name in wanted if not allowed[name]]
-        if missing:
-            raise self._wrong(
-                f"the user may not {' or '.join(missing)} in table `{self._name}`",
-                f"GRANT {', '.join(wanted)} ON {sql.quoted(self._schema)}.{sql.quoted(self._name)} TO the user",
-            )
-
-    def _check_progress(self, db: Connection, there: bool) -> None:
-        """Whether the table and the checkpoint are of the same run, or the run is a new one and may begin."""
-        run, name = run_of(self.target.directory), self.target.query.name
-        path = f"{sql.quoted(self._schema)}.{sql.quoted(self._name)}"
-        noted: dict[str, int] = {}
-        if db.rows(sql.KIND_OF_TABLE, self._staging_schema, sql.PROGRESS):
-            noted = {r: int(b) for r, b in db.rows(f"SELECT run, batch FROM {self._progress} WHERE target = $1 AND query = $2", path, name)}
-        if run in noted:
-            is_there(before(self.target.directory) + 1, noted[run], self.target)
-        elif there:
-            refuse_rows_of_others(self.target, noted.values(), lambda: bool(db.rows(f"SELECT EXISTS (SELECT FROM {path})")[0][0]))
-
-    # --- names and errors ---
+    # --- names and the address ---
 
     @property
     def _made(self) -> sql.Table:
@@ -223,28 +161,14 @@ class PostgresWriter:
         return self._table
 
     @property
-    def _name(self) -> str:
-        return self.target.text("table")
-
-    @property
-    def _schema(self) -> str:
-        return self.target.text("schema", "public")
-
-    @property
-    def _staging_schema(self) -> str:
-        return self.target.text("staging_schema", self._schema)
-
-    @property
-    def _progress(self) -> str:
-        return self._staged(sql.PROGRESS)
+    def _place(self) -> Place:
+        return place_of(self.target)
 
     @property
     def _staging_stem(self) -> str:
-        whose = "\0".join((self._run, self._schema, self._name, self.target.query.name))
+        place = self._place
+        whose = "\0".join((self._run, place.schema, place.name, self.target.query.name))
         return f"streamq_stage_{hashlib.sha256(whose.encode()).hexdigest()[:16]}_"
-
-    def _staged(self, name: str) -> str:
-        return f"{sql.quoted(self._staging_schema)}.{sql.quoted(name)}"
 
     def _address(self) -> Address:
         if self._where is None:
@@ -259,9 +183,6 @@ class PostgresWriter:
                     parts[key] = reveal(parts[key], self.target.base_dir, self.target.query.sink.origin)
             self._where = address(parts, max(2, round(self.target.seconds("connect_timeout"))))
         return self._where
-
-    def _wrong(self, message: str, help: str) -> Abort:
-        return Abort(Diagnostic("SQ0806", message, self.target.query.sink.origin, help=help))
 
 
 def _copy(to: Address, schema: str, table: str, part: str, batches: Iterator[pa.RecordBatch], *, ordered: bool) -> int:

@@ -16,8 +16,9 @@ from streamq.stdlib.secrets import HIDDEN, redacted
 
 PACKAGE = "adbc-driver-postgresql"
 
-_LATER = ("08", "40", "53", "57P", "55P", "58")
-"""SQLSTATEs that pass by themselves: connections, deadlocks, resources, restarts, locks, the system."""
+_LATER = ("08", "40", "53", "57", "55P", "58", "25006", "25P03", "25P04")
+"""SQLSTATEs that pass by themselves: connections, deadlocks, resources, restarts and statements that were cancelled, locks,
+the system; a server that takes no writes, as a standby does, and transactions that it ended as they took long."""
 
 _ROWS = ("22", "23", "44", "54", "P0")
 """SQLSTATEs that rows are at fault for: values, constraints, checks of views, sizes, triggers."""
@@ -95,6 +96,10 @@ class Connection:
     def change(self, sql: str, *values: object) -> None:
         with self._told(), self.raw.cursor() as cursor:
             cursor.execute(sql, values or None)
+
+    def wait_for_locks(self, seconds: float) -> None:
+        """How long statements of this transaction wait for what another one holds; TroubleError after that."""
+        self.run(f"SET LOCAL lock_timeout = {max(1, round(seconds * 1000))}")
 
     def load(self, schema: str, table: str, batches: pa.RecordBatchReader) -> None:
         """Adds rows to a table by COPY."""

@@ -55,6 +55,7 @@ class Table:
     """A table and the columns that are written, by their very names. ``keys``: of a relation; ``only_row``: it has none.
 
     ``types``: of its columns as the database has them; ``given``: as the result has them, by Spark's names.
+    ``equal_nulls``: two NULLs of a key are one in its index.
     """
 
     schema: str
@@ -64,6 +65,7 @@ class Table:
     types: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     only_row: bool = False
+    equal_nulls: bool = False
 
     @property
     def path(self) -> str:
@@ -82,20 +84,46 @@ class Table:
         made = [f"c{i} {staged_type(given)}" for i, given in enumerate(self.given)]
         return f"CREATE UNLOGGED TABLE {staging} ({', '.join([*made, 'part text', 'seq bigint'])})"
 
-    def merge(self, staging: str, parts: Sequence[str]) -> tuple[str, ...]:
-        """Statements that bring the rows of these parts into the table: all of them, or the last of each key."""
+    def merge(self, staging: str, parts: Sequence[str], *, nulls: bool = False) -> tuple[str, ...]:
+        """Statements that bring the rows of these parts into the table: all of them, or the last of each key.
+
+        ``nulls``: keys may be NULL in these rows, and two NULLs are not equal in the index of the table.
+        """
         values = ", ".join(self._value(i) for i in range(len(self.columns)))
-        rows = f"{staging} WHERE part IN ({', '.join(map(literal, parts))})"
+        rows = self._rows(staging, parts)
         insert = f"INSERT INTO {self.path} ({_listed(self.columns)}) SELECT {values} FROM "
         if self.only_row:
             return (f"DELETE FROM {self.path}", f"{insert}{rows} ORDER BY part DESC, seq DESC LIMIT 1")
         if not self.keys:
             return (insert + rows,)
-        keys = ", ".join(f"c{self.columns.index(key)}" for key in self.keys)
+        places = {self.columns.index(key): quoted(key) for key in self.keys}
+        keys = ", ".join(f"c{i}" for i in places)
         newest = f"(SELECT DISTINCT ON ({keys}) * FROM {rows} ORDER BY {keys}, part DESC, seq DESC) AS newest"
-        sets = [f"{quoted(c)} = EXCLUDED.{quoted(c)}" for c in self.columns if c not in self.keys]
-        then = f"DO UPDATE SET {', '.join(sets)}" if sets else "DO NOTHING"
-        return (f"{insert}{newest} ON CONFLICT ({_listed(self.keys)}) {then}",)
+        others = [(i, quoted(c)) for i, c in enumerate(self.columns) if c not in self.keys]
+        then = f"DO UPDATE SET {', '.join(f'{c} = EXCLUDED.{c}' for _, c in others)}" if others else "DO NOTHING"
+        conflict = f" ON CONFLICT ({_listed(self.keys)}) {then}"
+        if not nulls:
+            return (f"{insert}{newest}{conflict}",)
+        same = " AND ".join(f"old.{name} IS NOT DISTINCT FROM {self._converted(i)}" for i, name in places.items())
+        sets = ", ".join(f"{name} = {self._converted(i)}" for i, name in others)
+        update = (f"UPDATE {self.path} AS old SET {sets} FROM {newest} WHERE {self._no_key} AND {same}",) if others else ()
+        there = f"EXISTS (SELECT FROM {self.path} AS old WHERE {same})"
+        return (*update, f"{insert}{newest} WHERE NOT ({self._no_key} AND {there}){conflict}")
+
+    def has_nulls(self, staging: str, parts: Sequence[str]) -> str:
+        """Whether a key is NULL in the rows of these parts."""
+        return f"SELECT EXISTS (SELECT FROM {self._rows(f'{staging} AS newest', parts)} AND {self._no_key})"
+
+    @property
+    def _no_key(self) -> str:
+        return f"({' OR '.join(f'newest.c{self.columns.index(key)} IS NULL' for key in self.keys)})"
+
+    def _converted(self, i: int) -> str:
+        """A staged value beside those of the table, which may have columns of the same names."""
+        return f"CAST(newest.c{i} AS {self.types[i] if self.types else column_type(self.given[i])})"
+
+    def _rows(self, staging: str, parts: Sequence[str]) -> str:
+        return f"{staging} WHERE part IN ({', '.join(map(literal, parts))})"
 
     def _value(self, i: int) -> str:
         """A staged value as the column takes it: texts are not turned into anything else unless it is said."""
@@ -137,13 +165,14 @@ COLUMNS = (
 """Name, type, and whether every row must give it."""
 
 UNIQUE = (
-    "SELECT string_agg(a.attname::text, chr(1) ORDER BY a.attname::text) FROM pg_catalog.pg_index i "
+    "SELECT string_agg(a.attname::text, chr(1) ORDER BY a.attname::text), "
+    "coalesce(pg_catalog.to_jsonb(i) ->> 'indnullsnotdistinct', '') = 'true' FROM pg_catalog.pg_index i "
     "JOIN pg_catalog.pg_class c ON c.oid = i.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
     "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY(i.indkey[0:i.indnkeyatts - 1]) "
-    "WHERE n.nspname = $1 AND c.relname = $2 AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL "
-    "GROUP BY i.indexrelid"
+    "WHERE n.nspname = $1 AND c.relname = $2 AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL "
+    "GROUP BY i.indexrelid, i.*"
 )
-"""The columns of each unique index."""
+"""The columns of each unique index that decides at once, and whether two NULLs are equal in it: no server before version 15 knows of that."""
 
 SCHEMA_ALLOWS = (
     "SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), pg_catalog.has_schema_privilege(n.oid, 'CREATE') "

@@ -107,3 +107,20 @@ def test_what_was_lost_is_counted_when_there_is_room_again(
     lost, last = lines(path)
     assert (lost["event"], lost["lines"]) == ("lost", 2)
     assert last["text"] == "c"
+
+
+def test_a_folder_that_is_gone_for_a_while_costs_lines_and_nothing_else(tmp_path: Path) -> None:
+    folder, told = tmp_path / "logs", list[str]()
+    folder.mkdir()
+    writer = LineWriter(str(folder / "run.jsonl"), told.append)
+    assert writer.write("one")
+    folder.rename(tmp_path / "old")
+    assert not writer.write("two")
+    # What is opened now must not be taken for the file of events.
+    other = tmp_path / "other"
+    with other.open("w"):
+        assert not writer.write("three")
+        folder.mkdir()
+        assert writer.write("four")
+    assert (other.read_text(), (folder / "run.jsonl").read_text()) == ("", "four\n")
+    assert (writer.lost, len(told)) == (2, 1)

@@ -161,3 +161,9 @@ def test_one_failure_that_lasts_is_told_as_it_is(tmp_path: Path) -> None:
     lasting = Diagnostic("SQ0803", "column `x` is not there", NO_SPAN)
     case.made.failed(case.one, NotStarted(lasting, Kind.FINAL))
     assert case.made.diagnostics == [lasting]
+
+
+def test_what_is_told_of_a_failure_has_its_reason(tmp_path: Path) -> None:
+    case = Fixture(tmp_path)
+    case.made.failed(case.one, NotStarted(Diagnostic("SQ0808", "the server cannot be reached", NO_SPAN, notes=("it answers 429",)), Kind.AWAY))
+    assert case.events[0].text.startswith("failed in batch 4: SQ0808 the server cannot be reached: it answers 429; starts again in ")

@@ -63,6 +63,10 @@ def target(directory: Path = Path()) -> Target:
     (Said("…", "42501", "permission denied for table t"), "failed", "permission denied for table t"),
     (Said("…", "40P01", "deadlock detected"), "unreachable", "deadlock detected"),
     (Said("…", "57P01", "terminating connection"), "unreachable", "terminating connection"),
+    (Said("…", "57014", "canceling statement due to statement timeout"), "unreachable", "canceling statement due to statement timeout"),
+    (Said("…", "25006", "cannot execute INSERT in a read-only transaction"), "unreachable", "cannot execute INSERT in a read-only transaction"),
+    (Said("…", "25P03", "terminating connection"), "unreachable", "terminating connection"),
+    (Said("…", "25P02", "current transaction is aborted"), "failed", "current transaction is aborted"),
     (Said("…", "53300", "too many connections for postgresql://me:hunter2@db/x"), "unreachable", "too many connections for postgresql://***@db/x"),
 ], ids=lambda value: value if isinstance(value, str) and " " not in value else "")
 def test_what_errors_mean(error: Any, kind: str, text: str) -> None:
