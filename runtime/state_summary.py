@@ -30,7 +30,8 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class OperatorState:
-    """An operator with state. ``number``: Spark's; ``version``: of its last micro-batch; ``files``, ``size``: on disk, in bytes.
+    """An operator with state. ``number``: Spark's; ``version``: of its last micro-batch; ``files``, ``size``: on disk, in bytes;
+    ``aggregates``: what it counts and adds up.
 
     How many rows there are stands in no file that can be read without Spark; ``--rows`` shows them.
     """
@@ -44,6 +45,7 @@ class OperatorState:
     version: int | None
     files: int
     size: int
+    aggregates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ def _operators(shape: Shape | None, folder: Path) -> Iterator[OperatorState]:
         files = [p for p in place.rglob("*") if p.is_file() and not p.name.startswith(".")] if place.is_dir() else []
         yield OperatorState(
             part.id, part.kind, number, spark, stores, partitions, _version(files), len(files), sum(p.stat().st_size for p in files),
+            tuple(part.fact("aggregates") or ()),  # type: ignore[arg-type]
         )
 
 

@@ -13,6 +13,7 @@ from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.source import NO_SPAN
 from streamq.runtime.spark.own_session import own_session
 from streamq.runtime.state_summary import OperatorState
+from streamq.runtime.state_values import value_names
 
 Shown = dict[str, object]
 
@@ -56,14 +57,17 @@ def _rows(frame: DataFrame, operator: OperatorState, limit: int) -> Iterator[Sho
     for row in frame.select(*columns).limit(limit).collect():
         shown: Shown = {}
         for name in columns:
-            shown |= _flat(row[name], name)
+            shown |= _flat(row[name], name, operator)
         blob = shown.pop("state", None)
         yield from _unpacked(shown, blob) if isinstance(blob, bytes | bytearray) else (_readable(shown),)
 
 
-def _flat(value: Any, name: str) -> Shown:
-    """A struct as its fields; anything else under its own name."""
-    return {str(k): v for k, v in value.asDict().items()} if isinstance(value, Row) else {name: value}
+def _flat(value: Any, name: str, operator: OperatorState) -> Shown:
+    """A struct as its fields, of which Spark may call several alike; anything else under its own name."""
+    if not isinstance(value, Row):
+        return {name: value}
+    names = value_names(operator.aggregates if name == "value" else (), value.__fields__)
+    return dict(zip(names, value, strict=True))
 
 
 def _unpacked(key: Shown, blob: bytes | bytearray) -> Iterator[Shown]:

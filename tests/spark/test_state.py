@@ -16,10 +16,11 @@ from tests.support.evolution_cases import BOTH, COUNTS, MOVING, ONCE, PAIRS, SES
 TWO = """SELECT a.k, a.n, b.m FROM (SELECT k, WINDOW_END AS e, COUNT(*) AS n FROM s [TUMBLE 20 SECONDS] GROUP BY k) a,
   (SELECT k, WINDOW_END AS e, SUM(y) AS m FROM r [TUMBLE 20 SECONDS] GROUP BY k) b WHERE a.k = b.k AND a.e = b.e"""
 DIFFERENT = "SELECT k, COUNT(DISTINCT x) AS n FROM s [TUMBLE 10 SECONDS] GROUP BY k"
+ALIKE = "SELECT k, SUM(x) AS a, SUM(x * 10) AS b, AVG(x) AS c FROM s [TUMBLE 10 SECONDS] GROUP BY k"
 SHEDS = """SELECT ISTREAM(a.k, b.k AS m) FROM s [RANGE 60 SECONDS] a JOIN s [RANGE 60 SECONDS] b ON ABS(a.k - b.k) <= 3
   SHED JOIN BASIC WINDOW 4 SECONDS BY 50 PERCENT"""
 QUERIES = {
-    "counts": COUNTS, "pairs": PAIRS, "moving": MOVING, "sessions": SESSIONS, "once": ONCE, "two": TWO, "different": DIFFERENT,
+    "counts": COUNTS, "pairs": PAIRS, "moving": MOVING, "sessions": SESSIONS, "once": ONCE, "two": TWO, "different": DIFFERENT, "alike": ALIKE,
     "sheds": SHEDS, "both": BOTH,
 }
 Rows = list[dict[str, Any]]
@@ -56,6 +57,7 @@ def test_every_operator_has_the_kind_that_spark_has_under_its_number(states: dic
         "once": [("once.distinct", "stateStoreSave")],
         "two": [("two.join", "symmetricHashJoin"), ("two.aggregate", "stateStoreSave"), ("two.aggregate_2", "stateStoreSave")],
         "different": [("different.aggregate", "stateStoreSave"), ("different.distinct_values", "stateStoreSave")],
+        "alike": [("alike.aggregate", "stateStoreSave")],
         "sheds": [("sheds.windows", "transformWithStateInPandasExec")],
         "both": [],
     }
@@ -74,11 +76,18 @@ def test_how_far_a_query_is(states: dict[str, QueryState]) -> None:
 
 def test_operators_of_one_kind_hold_what_is_theirs(spark: SparkSession, root: Path, states: dict[str, QueryState]) -> None:
     counts = held(spark, root, states["two"], "two.aggregate")
-    assert sorted((row["k"], row["count"]) for row in counts) == [(1, 4), (2, 2)]
+    assert sorted((row["k"], row["count(1)"]) for row in counts) == [(1, 4), (2, 2)]
     sums = held(spark, root, states["two"], "two.aggregate_2")
-    assert sorted((row["k"], row["sum"]) for row in sums) == [(1, 10), (2, 20)]
+    assert sorted((row["k"], row["sum(r.y)"]) for row in sums) == [(1, 10), (2, 20)]
     values = held(spark, root, states["different"], "different.distinct_values")
     assert sorted((row["k"], row["x"]) for row in values) == [(1, 3), (1, 5), (2, 1)]
+
+
+def test_values_that_spark_calls_alike_are_all_shown(spark: SparkSession, root: Path, states: dict[str, QueryState]) -> None:
+    rows = held(spark, root, states["alike"], "alike.aggregate")
+    assert rows
+    assert all(list(row)[-4:] == ["sum(s.x)", "sum((s.x * 10))", "avg(s.x).sum", "avg(s.x).count"] for row in rows)
+    assert all(10 * row["sum(s.x)"] == row["sum((s.x * 10))"] and row["sum(s.x)"] == row["avg(s.x).sum"] for row in rows)
 
 
 def test_windows_are_shown_as_people_read_them(spark: SparkSession, root: Path, states: dict[str, QueryState]) -> None:
