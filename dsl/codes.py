@@ -61,7 +61,7 @@ CODES: dict[str, str] = {
     "SQ0707": "column does not fit its source",
     "SQ0708": "secret in the open",
     "SQ0709": "secret is not there",
-    "SQ0710": "functions are not allowed here",
+    "SQ0710": "a program asks for what it may not have here",
     "SQ0801": "run failed in Spark",
     "SQ0802": "Java not found",
     "SQ0803": "column is not in the data",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 
 from streamq.dsl.diagnostics import Abort, Diagnostic
 from streamq.dsl.source import NO_SPAN, Span
@@ -11,9 +12,23 @@ from streamq.runtime.paths import resolve
 from streamq.stdlib.options import OptionValue
 from streamq.stdlib.secrets import holds_secret, reference
 
+VARIABLE = "STREAMQ_SECRETS"
+"""Where it is set, programs may name these secrets and no others: ``PG_*,file:/etc/shop/*``, with commas."""
+
+
+def may_be_named(kind: str, name: str) -> bool:
+    """Whether programs may have a secret, by its kind and the name of its variable or the whole path of its file."""
+    listed = os.environ.get(VARIABLE)
+    if listed is None:
+        return True
+    patterns = [part.strip() for part in listed.split(",") if part.strip()]
+    full = (part if part.startswith(("env:", "file:")) else f"env:{part}" for part in patterns)
+    return any(fnmatchcase(f"{kind}:{name}", pattern) for pattern in full)
+
 
 def reveal(value: str, base_dir: str, origin: Span = NO_SPAN) -> str:
-    """The secret behind ``env:NAME`` or ``file:PATH``, a path from the program's folder; Abort with SQ0709 where it is not there.
+    """The secret behind ``env:NAME`` or ``file:PATH``, a path from the program's folder; Abort with SQ0709 where it is not there,
+    and with SQ0710 where programs may not have it.
 
     A line break at the end of a file is no part of it.
     """
@@ -21,6 +36,11 @@ def reveal(value: str, base_dir: str, origin: Span = NO_SPAN) -> str:
     if where is None:
         raise Abort(_missing("a secret stands in the open", origin))
     kind, name = where
+    if not may_be_named(kind, name if kind == "env" else os.path.realpath(resolve(base_dir, name))):
+        raise Abort(Diagnostic(
+            "SQ0710", f"the program asks for the secret `{value.strip()}`, which it may not have here", origin,
+            help=f"whoever runs it can add it to {VARIABLE} in the environment, where it says which secrets programs may name",
+        ))
     if kind == "env":
         found = os.environ.get(name)
         if not found:

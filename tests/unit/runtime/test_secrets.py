@@ -36,6 +36,26 @@ def test_from_a_file_beside_the_program(tmp_path: Path) -> None:
     assert reveal("file:token.txt", str(tmp_path)) == "geheim "
 
 
+def test_programs_may_name_only_what_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PG_PASSWORD", "AWS_SECRET", "TOKEN"):
+        monkeypatch.setenv(name, "geheim")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "token.txt").write_text("geheim")
+    (tmp_path / "out.txt").write_text("geheim")
+    monkeypatch.setenv("STREAMQ_SECRETS", f" PG_*, env:TOKEN ,file:{tmp_path.resolve()}/in/*")
+    for value in ("env:PG_PASSWORD", "env:TOKEN", "file:in/token.txt"):
+        assert reveal(value, str(tmp_path)) == "geheim"
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "out.txt")
+    for value in ("env:AWS_SECRET", "env:token", "file:out.txt", "file:in/../out.txt", "file:in/link"):
+        with pytest.raises(Abort) as refused:
+            reveal(value, str(tmp_path))
+        assert refused.value.diagnostic.code == "SQ0710"
+        assert "STREAMQ_SECRETS" in (refused.value.diagnostic.help or "")
+    monkeypatch.setenv("STREAMQ_SECRETS", "")
+    with pytest.raises(Abort):
+        reveal("env:TOKEN", str(tmp_path))
+
+
 @pytest.mark.parametrize("value", ["env:NOT_SET_ANYWHERE", "file:not-there.txt", "file:empty.txt", "file:no-text.bin", "hunter2"])
 def test_what_is_not_there(value: str, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("")
