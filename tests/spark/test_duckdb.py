@@ -137,6 +137,21 @@ def test_run_goes_on_and_a_new_one_is_refused(runs: SinkRuns) -> None:
     assert numbers(runs) == [1, 1, 2, 2, 3, 3]
 
 
+def test_what_is_gone_is_missed(runs: SinkRuns) -> None:
+    """Results that were written and are not there any more are no reason to begin anew without a word."""
+    runs.add(*rows(1, 2))
+    runs.done(sink() + INSERT)
+    ask(runs, "DROP TABLE t")
+    runs.add(*rows(3))
+    code, text = runs.refused(sink() + INSERT)
+    assert (code, "table `t` is gone, with 2 rows that this run wrote" in text) == ("SQ0806", True), text
+    (runs.folder / "out.duckdb").unlink()
+    code, text = runs.refused(sink() + INSERT)
+    assert (code, "the file `out.duckdb` is gone, which this run has written" in text) == ("SQ0806", True), text
+    runs.done(sink() + INSERT, "another")
+    assert numbers(runs) == [1, 2, 3]
+
+
 def test_two_queries_into_one_file(runs: SinkRuns) -> None:
     for n in range(4):
         runs.add(*rows(n))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from streamq.compiler.ir.physical import OptionValue, PhysicalQuery
-from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.diagnostics import Diagnostic
 from streamq.runtime.sink_errors import SinkFailed, SinkRefused, SinkUnreachable
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 60.0
@@ -94,23 +94,6 @@ def failure(target: Target, server: str, trouble: Trouble, help: str = "") -> Si
     return SinkFailed(query.name, Diagnostic(
         "SQ0806", f"sink `{sink.name}` cannot be written: {trouble.text}", sink.origin,
         help=help or "correct the options of the sink, or what the server allows",
-    ))
-
-
-def refuse_rows_of_others(target: Target, noted: Iterable[int], has_rows: Callable[[], bool]) -> None:
-    """Abort where a *new* run would write among rows that it must not: those of an earlier run of the query, unless it is told to.
-
-    ``noted``: how far other runs of the query came. A result of one row, without keys, has its table for itself.
-    """
-    alone = target.update and not target.query.keys
-    others = any(batch >= 0 for batch in noted)
-    if not (alone or (others and target.option("existing") == "refuse")) or not has_rows():
-        return
-    whose = "another run of this query" if others else "others, and the result is a single one"
-    raise Abort(Diagnostic(
-        "SQ0806", f"table `{target.text('table')}` holds rows of {whose}", target.query.sink.origin,
-        help="continue that run with its `--checkpoint`, or empty the table, or choose another"
-        + ("" if alone else "; existing = 'keep' leaves them there"),
     ))
 
 

@@ -33,10 +33,10 @@ from streamq.runtime.spark.writers.base import (
     is_there,
     only_read,
     patiently,
-    refuse_rows_of_others,
     told,
 )
-from streamq.runtime.spark.writers.run_id import before, begin_run, run_of
+from streamq.runtime.spark.writers.progress import compare_progress
+from streamq.runtime.spark.writers.run_id import PROGRESS, before, begin_run, run_of
 
 SERVER = "DuckDB"
 STAGE = "sink.stage"
@@ -60,16 +60,14 @@ class DuckDBWriter:
     def check(self) -> None:
         """Looks at the file and the table; Abort with SQ0806, SQ0808 or SQ0811."""
         self._check_place()
-        if not self._path.exists():
-            if not self.target.option("create", True):
-                raise self._wrong(f"there is no file `{self.target.text('path')}`", "create it, or set create = true")
-            return
-        with told(self.target, SERVER), self._opened() as db:
-            there = self._check_table(db)
-            self._check_progress(db, there)
+        self._check_file()
+        if self._path.exists():
+            with told(self.target, SERVER), self._opened() as db:
+                self._check_progress(db, self._check_table(db))
 
     def prepare(self, frame: DataFrame) -> None:
-        """Makes the table, where it is to be made, and notes that the run has begun."""
+        """Makes the table, where it is to be made, and notes that the run has begun; looks again, as it is done after failures too."""
+        self._check_file()
         self._run = begin_run(self.target.directory)
         self._table = table = sql.Table(
             self.target.text("schema", "main"), self.target.text("table"), tuple(frame.columns),
@@ -78,12 +76,13 @@ class DuckDBWriter:
         )
         with told(self.target, SERVER), self._opened() as db:
             db.execute("BEGIN")
+            self._check_progress(db, self._check_table(db))
             if self.target.option("create", True):
                 db.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.quoted(table.schema)}")
                 db.execute(table.make())
             db.execute(sql.MAKE_PROGRESS)
             db.execute(
-                f"INSERT INTO {sql.PROGRESS} (target, query, run, batch, rows) VALUES (?, ?, ?, ?, 0) ON CONFLICT DO NOTHING",
+                f"INSERT INTO {PROGRESS} (target, query, run, batch, rows) VALUES (?, ?, ?, ?, 0) ON CONFLICT DO NOTHING",
                 [table.path, self.target.query.name, self._run, before(self.target.directory)],
             )
             db.execute("COMMIT")
@@ -118,7 +117,7 @@ class DuckDBWriter:
                 for statement in table.merge() if rows else ():
                     db.execute(statement)
             db.execute(
-                f"UPDATE {sql.PROGRESS} SET batch = ?, rows = rows + ?, noted_at = now() WHERE target = ? AND query = ? AND run = ?",
+                f"UPDATE {PROGRESS} SET batch = ?, rows = rows + ?, noted_at = now() WHERE target = ? AND query = ? AND run = ?",
                 [number, rows, table.path, self.target.query.name, self._run],
             )
             db.execute("COMMIT")
@@ -127,11 +126,11 @@ class DuckDBWriter:
         """The last micro-batch that is in the table."""
         with self._opened() as db:
             found = db.execute(
-                f"SELECT batch FROM {sql.PROGRESS} WHERE target = ? AND query = ? AND run = ?",
+                f"SELECT batch FROM {PROGRESS} WHERE target = ? AND query = ? AND run = ?",
                 [self._made.path, self.target.query.name, self._run],
             ).fetchall()
         if not found:
-            raise TroubleError(Trouble("failed", f"{sql.PROGRESS} does not know of this run any more"))
+            raise TroubleError(Trouble("failed", f"{PROGRESS} does not know of this run any more"))
         return int(found[0][0])
 
     # --- before the start ---
@@ -148,6 +147,18 @@ class DuckDBWriter:
             raise self._wrong("the file of a duckdb sink is on the machine of the run", "name a file without a scheme")
         if not self._path.parent.is_dir():
             raise self._wrong(f"there is no folder `{self._path.parent}` for the file of DuckDB", "make it, or correct `path`")
+
+    def _check_file(self) -> None:
+        """Where the file is not there it must be one that was never there."""
+        if self._path.exists():
+            return
+        if run_of(self.target.directory) is not None and before(self.target.directory) >= 0:
+            raise self._wrong(
+                f"the file `{self.target.text('path')}` is gone, which this run has written",
+                "put it back, or begin anew with another `--checkpoint`",
+            )
+        if not self.target.option("create", True):
+            raise self._wrong(f"there is no file `{self.target.text('path')}`", "create it, or set create = true")
 
     def _check_table(self, db: Any) -> bool:
         """True where the table is there, and takes the results."""
@@ -173,15 +184,16 @@ class DuckDBWriter:
 
     def _check_progress(self, db: Any, there: bool) -> None:
         """Whether the table and the checkpoint are of the same run, or the run is a new one and may begin."""
-        run, path = run_of(self.target.directory), sql.path_of(self.target.text("schema", "main"), self.target.text("table"))
-        noted: dict[str, int] = {}
-        if db.execute(sql.COLUMNS, ["main", sql.PROGRESS]).fetchall():
-            found = db.execute(f"SELECT run, batch FROM {sql.PROGRESS} WHERE target = ? AND query = ?", [path, self.target.query.name])
-            noted = dict(found.fetchall())
-        if run in noted:
-            is_there(before(self.target.directory) + 1, noted[run], self.target)
-        elif there:
-            refuse_rows_of_others(self.target, noted.values(), lambda: bool(db.execute(f"SELECT EXISTS (SELECT 1 FROM {path})").fetchall()[0][0]))
+        path = sql.path_of(self.target.text("schema", "main"), self.target.text("table"))
+        noted: dict[str, tuple[int, int]] = {}
+        known = False
+        if db.execute(sql.COLUMNS, ["main", PROGRESS]).fetchall():
+            found = db.execute(f"SELECT target, query, run, batch, rows FROM {PROGRESS}").fetchall()
+            noted = {run: (batch, rows) for target, query, run, batch, rows in found if (target, query) == (path, self.target.query.name)}
+            known = run_of(self.target.directory) in {run for _, _, run, _, _ in found}
+        compare_progress(
+            self.target, noted, known, there, lambda: bool(db.execute(f"SELECT EXISTS (SELECT 1 FROM {path})").fetchall()[0][0])
+        )
 
     # --- the file ---
 

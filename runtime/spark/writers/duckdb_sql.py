@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-PROGRESS = "streamq_progress"
+from streamq.runtime.spark.writers.run_id import PROGRESS
 
 MAKE_PROGRESS = (
     f"CREATE TABLE IF NOT EXISTS {PROGRESS} (target VARCHAR, query VARCHAR, run VARCHAR, batch BIGINT, rows BIGINT, "

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from streamq.dsl.diagnostics import Abort, Diagnostic, did_you_mean
 from streamq.runtime.spark.writers import postgres_sql as sql
-from streamq.runtime.spark.writers.base import Target, is_there, refuse_rows_of_others
+from streamq.runtime.spark.writers.base import Target
 from streamq.runtime.spark.writers.postgres_client import Connection
-from streamq.runtime.spark.writers.run_id import before, begun, run_of
+from streamq.runtime.spark.writers.progress import compare_progress
+from streamq.runtime.spark.writers.run_id import PROGRESS, run_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Place:
 
     @property
     def progress(self) -> str:
-        return self.staged(sql.PROGRESS)
+        return self.staged(PROGRESS)
 
     def staged(self, name: str) -> str:
         return f"{sql.quoted(self.staging_schema)}.{sql.quoted(name)}"
@@ -110,36 +111,14 @@ def _check_privileges(db: Connection, target: Target, place: Place) -> None:
 
 def _check_progress(db: Connection, target: Target, place: Place, there: bool) -> None:
     """Whether the table and the checkpoint are of the same run, or the run is a new one and may begin."""
-    run, name = run_of(target.directory), target.query.name
     noted: dict[str, tuple[int, int]] = {}
     known = False
-    if db.rows(sql.KIND_OF_TABLE, place.staging_schema, sql.PROGRESS):
-        found = db.rows(f"SELECT run, batch, rows FROM {place.progress} WHERE target = $1 AND query = $2", place.path, name)
+    if db.rows(sql.KIND_OF_TABLE, place.staging_schema, PROGRESS):
+        found = db.rows(f"SELECT run, batch, rows FROM {place.progress} WHERE target = $1 AND query = $2", place.path, target.query.name)
         noted = {run: (int(batch), int(rows)) for run, batch, rows in found}
-        known = bool(db.rows(f"SELECT EXISTS (SELECT FROM {place.progress} WHERE run = $1)", run or "")[0][0])
-
-    def has_rows() -> bool:
-        return bool(db.rows(f"SELECT EXISTS (SELECT FROM {place.path})")[0][0])
-
-    if run is not None and run in noted:
-        batch, rows = noted[run]
-        if rows and not there:
-            raise _wrong(
-                target, f"table `{place.name}` is gone, with {rows} rows that this run wrote",
-                "put it back; or make a table of this name, which begins empty; or begin anew with another `--checkpoint`",
-            )
-        is_there(before(target.directory) + 1, batch, target)
-        return
-    if not there:
-        return
-    unsure = run is not None and not known and begun(target.directory) > before(target.directory)
-    if unsure and target.option("existing") == "refuse" and has_rows():
-        raise _wrong(
-            target,
-            f"{sql.PROGRESS} does not know of this run any more, so nobody can tell whether micro-batch {begun(target.directory)} is in table `{place.name}`",
-            f"put {sql.PROGRESS} back; existing = 'keep' writes the micro-batch, which may be there already",
-        )
-    refuse_rows_of_others(target, [batch for batch, _ in noted.values()], has_rows)
+        own = run_of(target.directory) or ""
+        known = bool(db.rows(f"SELECT EXISTS (SELECT FROM {place.progress} WHERE run = $1)", own)[0][0])
+    compare_progress(target, noted, known, there, lambda: bool(db.rows(f"SELECT EXISTS (SELECT FROM {place.path})")[0][0]))
 
 
 def _wrong(target: Target, message: str, help: str) -> Abort:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-PROGRESS = "streamq_progress"
-
 NOTED = "(target text NOT NULL, query text NOT NULL, run text NOT NULL, batch bigint NOT NULL, rows bigint NOT NULL, noted_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (target, query, run))"
 
 _TYPES = {

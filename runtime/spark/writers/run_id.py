@@ -13,6 +13,9 @@ from streamq.runtime.control.offsets import latest_batch
 
 FILE_NAME = "sink.id"
 
+PROGRESS = "streamq_progress"
+"""The table in which sinks note how far a run came."""
+
 
 def run_of(directory: Path) -> str | None:
     """The id of the run that this checkpoint is of; None where it has none yet."""
