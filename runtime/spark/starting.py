@@ -95,6 +95,10 @@ class Starter:
             if not isinstance(error, Abort) and not is_alive(self.spark):
                 raise
             raise self.failure(query, error, starting=True) from error
+        except ConnectionError:
+            raise  # to Spark
+        except OSError as error:
+            raise NotStarted(of_error(error, f"query `{query.name}`", folder, query.origin), Kind.AWAY) from error
         if fresh and spool is not None:
             self.spools[query.name] = spool
             spool.start()

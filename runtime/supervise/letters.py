@@ -38,15 +38,30 @@ class Aside:
 def put_aside(checkpoint: Path) -> dict[int, Aside]:
     """The micro-batches of a query that were put aside; those of a list that cannot be read fail once more."""
     try:
-        found = json.loads((checkpoint / LIST).read_text("utf-8"))
-        return {int(n): Aside(str(a["letters"]), bool(a["refused"]), dict(a["note"])) for n, a in found["batches"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return _listed(checkpoint)
+    except (OSError, ValueError):
         return {}
 
 
+def _listed(checkpoint: Path) -> dict[int, Aside]:
+    """ValueError where the list is broken."""
+    try:
+        found = json.loads((checkpoint / LIST).read_text("utf-8"))
+        return {int(n): Aside(str(a["letters"]), bool(a["refused"]), dict(a["note"])) for n, a in found["batches"].items()}
+    except FileNotFoundError:
+        return {}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(str(error)) from error
+
+
 def list_aside(checkpoint: Path, batch: int, aside: Aside) -> None:
-    """Adds a micro-batch to the list; OSError where it cannot be written."""
-    batches = put_aside(checkpoint) | {batch: aside}
+    """Adds a micro-batch to the list; OSError where it cannot be read or written. A broken one is kept beside it."""
+    try:
+        known = _listed(checkpoint)
+    except ValueError:
+        (checkpoint / LIST).replace(checkpoint / f"{LIST}.broken")
+        known = {}
+    batches = known | {batch: aside}
     listed = {str(n): {"letters": a.letters, "refused": a.refused, "note": dict(a.note)} for n, a in sorted(batches.items())}
     replace_file(checkpoint / LIST, json.dumps({"batches": listed}, indent=1) + "\n")
 

@@ -94,6 +94,21 @@ def test_the_list(tmp_path: Path) -> None:
     assert put_aside(tmp_path) == {}
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"batches": {"3": {}}}', "\x00\xff"])
+def test_a_broken_list_is_kept_beside_the_new_one(tmp_path: Path, text: str) -> None:
+    (tmp_path / LIST).write_text(text)
+    assert put_aside(tmp_path) == {}
+    list_aside(tmp_path, 5, Aside("place"))
+    assert put_aside(tmp_path) == {5: Aside("place")}
+    assert (tmp_path / f"{LIST}.broken").read_text() == text
+
+
+def test_a_list_that_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / LIST).mkdir()
+    with pytest.raises(OSError, match="directory"):
+        list_aside(tmp_path, 5, Aside("place"))
+
+
 @pytest.mark.parametrize(
     ("planned", "done", "batch", "closed"),
     [(7, 6, 7, True), (7, 7, None, False), (8, 7, 8, False), (-1, -1, None, False), (0, -1, 0, False)],
