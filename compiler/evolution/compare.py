@@ -24,6 +24,9 @@ from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 
 OPEN_KEEP = "windows that are open keep what they have"
+BEGINS = "starting = "
+"""How the option begins that says where a new checkpoint does; one that is there goes on where it was."""
+
 FRESH = "`--fresh {query}` moves the old checkpoint aside and starts anew; or take the change back"
 
 SHED_NOTHING = "SHED RANDOM BY 0 PERCENT keeps the state and sheds nothing"
@@ -135,8 +138,11 @@ def _compare_source(old: Part, new: Part, now: Shape, reasons: list[Reason]) -> 
         tell(f"reads {_changed(old, new, 'identity')}: rows that are there too would be read again, and others never", NEW_CHECKPOINT)
     elif old.id != new.id:
         tell(f"was called `{old.id}`")
-    if old.fact("options") != new.fact("options"):
-        tell(f"is read with {_changed(old, new, 'options')}, from the next rows on")
+    changed = [told for told in _changes(old, new, "options") if not told.startswith(BEGINS)]
+    if changed:
+        tell(f"is read with {', '.join(changed)}, from the next rows on")
+    elif old.fact("options") != new.fact("options"):
+        tell("says otherwise where a new checkpoint begins: this one goes on where it was")
     columns = _difference(old.fact("columns"), new.fact("columns"))
     if columns:
         tell(f"is read with other columns ({columns}), from the next rows on")
@@ -270,11 +276,15 @@ def _texts(fact: Fact | None) -> tuple[str, ...]:
 
 
 def _changed(old: Part, new: Part, name: str) -> str:
+    return ", ".join(_changes(old, new, name))
+
+
+def _changes(old: Part, new: Part, name: str) -> list[str]:
     """Options that are not as they were: ``path = 'b' (was 'a')``."""
     was = dict(text.split(" = ", 1) for text in _texts(old.fact(name)))
     are = dict(text.split(" = ", 1) for text in _texts(new.fact(name)))
     told = [f"{k} = {v} (was {was.get(k, 'not set')})" for k, v in are.items() if was.get(k) != v]
-    return ", ".join([*told, *(f"no {k}" for k in was if k not in are)])
+    return [*told, *(f"no {k}" for k in was if k not in are)]
 
 
 def _difference(was: Fact | None, are: Fact | None) -> str:

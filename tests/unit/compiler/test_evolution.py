@@ -9,6 +9,7 @@ import pytest
 
 from streamq.compiler.driver import compile_program
 from streamq.compiler.evolution import (
+    Shape,
     Verdict,
     compare,
     is_named,
@@ -168,3 +169,17 @@ def test_other_buckets_are_another_form_of_state() -> None:
     (part,) = shape.states
     fewer = replace(part, facts=tuple((k, 4 if k == "buckets" else v) for k, v in part.facts))
     assert compare(replace(shape, states=(fewer,)), shape).kind == "needs a new checkpoint"
+
+
+def test_where_a_topic_begins_is_for_new_checkpoints() -> None:
+    def shape(more: str) -> Shape:
+        where = f"WITH (connector = 'kafka', bootstrap_servers = 'h:9092', topic = 't'{more})"
+        (found,) = compile_program(f"CREATE STREAM s (n INT) {where}; CREATE QUERY q AS SELECT n FROM s;").require().queries
+        return shape_of(found)
+
+    first = shape("")
+    assert [r.what for r in compare(first, shape(", starting = 'latest'")).reasons] == [
+        "says otherwise where a new checkpoint begins: this one goes on where it was"
+    ]
+    told = compare(first, shape(", starting = 'latest', fail_on_data_loss = false")).reasons
+    assert [r.what for r in told] == ["is read with fail_on_data_loss = False (was True), from the next rows on"]
