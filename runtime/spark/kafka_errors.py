@@ -14,6 +14,16 @@ _GONE = re.compile(
     r"Connection to node .* could not be established"
 )
 _LOST = re.compile(r"KAFKA_DATA_LOSS|failOnDataLoss|Some data may have been lost|[Oo]ut of range|OffsetOutOfRange")
+_REFUSED = re.compile(
+    r"[^\n]*?(The message is \d+ bytes when serialized which is larger than [^\n]*?configuration|"
+    r"[^\n:]*message larger than the max[^\n]*?will accept|Compacted topic cannot accept message without key)"
+)
+
+
+def refused_record(text: str) -> str | None:
+    """Why a topic takes no record like one of these, where ``text`` says that; else None."""
+    found = _REFUSED.search(text)
+    return None if found is None else found[1].strip()
 
 
 def of_kafka(query: PhysicalQuery, text: str, reason: str) -> Diagnostic | None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kafka.test_runs import numbers
-from tests.support.kafka_runs import run, where
-from tests.support.topics import Sent, Topics
+from tests.support.kafka_runs import run, try_run, where
+from tests.support.topics import Sent, Topics, json_records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,3 +69,22 @@ def test_records_that_cannot_pass_are_dead_letters(topics: Topics, spark: SparkS
     assert {(one["topic"], one["partition"]) for one in letters} == {(topic, 0)}
     assert (b64decode(letters[9]["key"]), b64decode(letters[9]["value"])) == (broken.key, broken.value)
     assert [(h["key"], b64decode(h["value"])) for h in letters[9]["headers"]] == list(broken.headers)
+
+
+def test_records_that_a_topic_does_not_take_are_put_aside(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
+    topic, out = topics.make("in"), topics.make("out")
+    topics.send(topic, json_records([{"n": 1, "size": 10}, {"n": 2, "size": 3_000_000}, {"n": 3, "size": 10}]))
+    program = f"""
+        CREATE STREAM s (n INT, size INT) {where(topics, topic, max_rows_per_trigger="1")};
+        CREATE SINK out {where(topics, out)};
+        CREATE QUERY q INTO out AS SELECT n, REPEAT('x', size) AS text FROM s;
+    """
+    (refused,) = try_run(program, spark, tmp_path, checkpoint=tmp_path / "one").diagnostics
+    assert (refused.code, refused.message) == ("SQ0806", f"topic `{out}` refuses rows of query `q`")
+    assert "larger than 1048576" in refused.notes[0]
+    letters = "SET dead_letters = 'dead'; SET restart_delay = '10 milliseconds'; SET tries = 2;"
+    report = run(letters + program, spark, tmp_path, checkpoint=tmp_path / "two")
+    assert {record.row["n"] for record in topics.read(out)} == {1, 3}
+    assert (report.totals[0].rows_in, report.totals[0].refused) == (3, 1)
+    (file,) = (tmp_path / "dead" / "q").glob("batch-1/refused/*.json")
+    assert json.loads(file.read_text())["n"] == 2

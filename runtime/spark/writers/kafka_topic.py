@@ -8,6 +8,8 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import to_avro
@@ -21,8 +23,10 @@ from streamq.compiler.lowering.values import (
     value_sql,
     whole_sql,
 )
+from streamq.runtime.spark.errors import text_of
 from streamq.runtime.spark.kafka import client_properties, schema_text
-from streamq.runtime.spark.writers.base import Target
+from streamq.runtime.spark.kafka_errors import refused_record
+from streamq.runtime.spark.writers.base import Target, Trouble, failure
 from streamq.stdlib.kafka_options import OWN
 
 QUERY_ID = "sql.streaming.queryId"
@@ -58,4 +62,14 @@ class KafkaWriter:
         run = batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
         told = batch.withColumn(RUN, F.lit(run)).withColumn(BATCH, F.lit(str(number)))
         writer = told.select(*self._columns).write.format("kafka").option("topic", self.target.text("topic"))
-        writer.options(**{OWN + name: text for name, text in self._properties.items()}).save()
+        try:
+            writer.options(**{OWN + name: text for name, text in self._properties.items()}).save()
+        except (PySparkException, Py4JError) as error:
+            reason = refused_record(text_of(error))
+            if reason is None:
+                raise
+            raise failure(
+                self.target, f"topic `{self.target.text('topic')}`", Trouble("refused", reason),
+                help="make such rows smaller, or give them a key; or let the topic and the client ('kafka.max.request.size') take them. "
+                "Others of the micro-batch may be there already",
+            ) from error
