@@ -240,6 +240,13 @@ def _check_format(found: dict[str, OptionValue], named: Mapping[str, str], probl
             problems.append(Problem("SQ0703", named[fold_key(name)], message, f"write {name} = ';'"))
 
 
+def _as_python(pattern: str) -> str:
+    """An expression of Java's, by which topics are matched, as Python reads it; error where only Python has it so."""
+    if "(?P" in pattern:
+        raise re.error("(?P is not known to Java, which matches topics: a group is named by (?<name>…)")
+    return re.sub(r"\\p\{\w+\}", "[a-z]", re.sub(r"\(\?<(?![=!])", "(?P<", pattern))
+
+
 def _check_topics(
     found: dict[str, OptionValue], named: Mapping[str, str], role: str, problems: list[Problem]
 ) -> None:
@@ -259,7 +266,7 @@ def _check_topics(
         found["topic"] = ",".join(names)
     if "topic_pattern" in found:
         try:
-            re.compile(str(found["topic_pattern"]))
+            re.compile(_as_python(str(found["topic_pattern"])))
         except re.error as error:
             problems.append(Problem(
                 "SQ0703", named["topicpattern"], f"option `topic_pattern` must be a regular expression: {error}", "write topic_pattern = 'orders[.].*'"

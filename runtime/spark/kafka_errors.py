@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from streamq.compiler.ir.physical import PhysicalQuery
+from streamq.compiler.ir.physical import OptionValue, PhysicalQuery
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.runtime.kafka_servers import places
 
@@ -26,16 +27,24 @@ def refused_record(text: str) -> str | None:
     return None if found is None else found[1].strip()
 
 
+def _asks(options: Mapping[str, OptionValue], text: str) -> bool:
+    """True where the text names one of the brokers, or the topic."""
+    names = (*str(options["bootstrap_servers"]).split(","), str(options.get("topic", "")))
+    return any(name.strip() in text for name in names if name.strip())
+
+
 def of_kafka(query: PhysicalQuery, text: str, reason: str) -> Diagnostic | None:
     """The diagnostic where ``text`` speaks of brokers that are gone, or of records that are; None where it is something else."""
-    found = dict(places([query]))
-    if "stream" in found and _LOST.search(text):
+    found = list(places([query]))
+    streams = [place for role, place in found if role == "stream"]
+    if streams and _LOST.search(text):
+        _, origin = next((place for place in streams if str(place[0].get("topic")) in text), streams[0])
         return Diagnostic(
-            "SQ0801", f"records that query `{query.name}` has not read are gone from its topic", found["stream"][1], notes=(reason,),
+            "SQ0801", f"records that query `{query.name}` has not read are gone from its topic", origin, notes=(reason,),
             help="the topic kept them for too short a time, or was made anew; with fail_on_data_loss = false a run goes on behind them",
         )
     if found and _GONE.search(text):
-        options, origin = next(iter(found.values()))
+        options, origin = next((place for _, place in found if _asks(place[0], text)), found[0][1])
         return Diagnostic(
             "SQ0808", f"query `{query.name}` lost the brokers of Kafka at `{options['bootstrap_servers']}`", origin, notes=(reason,),
             help="a run with `--checkpoint` goes on where it stopped, once they are back",
