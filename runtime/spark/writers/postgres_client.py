@@ -24,7 +24,11 @@ _ROWS = ("22", "23", "44", "54", "P0")
 """SQLSTATEs that rows are at fault for: values, constraints, checks of views, sizes, triggers."""
 
 _CONNECTING = "Failed to connect"
-_STARTING = re.compile(r"starting up|shutting down|too many (clients|connections)|remaining connection slots|recovery|not (yet )?accepting")
+_STARTING = re.compile(
+    r"starting up|shutting down|too many (clients|connections)|remaining connection slots|recovery|not (yet )?accepting"
+    # A pooler before the server says it in words of its own.
+    r"|no more connections allowed|server login (has been )?failing|server_login_retry|query_wait_timeout"
+)
 _LOST = re.compile(
     r"terminating connection|closed the connection|no connection to the server|could not (send|receive)|connection (has been |was )?(reset|closed|lost)"
     r"|connection not open|timed? ?out|Broken pipe|terminated abnormally",

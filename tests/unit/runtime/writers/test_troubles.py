@@ -52,6 +52,8 @@ def target(directory: Path = Path()) -> Target:
      'could not translate host name "h" to address: Name or service not known'),
     (Said('IO: [libpq] Failed to connect: connection to server at "h", port 1 failed: FATAL:  the database system is starting up\n'), "unreachable",
      'connection to server at "h", port 1 failed: FATAL:  the database system is starting up'),
+    (Said('IO: [libpq] Failed to connect: connection to server at "h", port 1 failed: FATAL:  no more connections allowed (max_client_conn)\n'), "unreachable",
+     'connection to server at "h", port 1 failed: FATAL:  no more connections allowed (max_client_conn)'),
     (Said('IO: [libpq] Failed to connect: connection to server at "h", port 1 failed: FATAL:  password authentication failed for user "me"\n'), "failed",
      'connection to server at "h", port 1 failed: FATAL:  password authentication failed for user "me"'),
     (Said('IO: [libpq] Failed to connect: invalid percent-encoded token: "hunter2%"\n'), "failed", 'invalid percent-encoded token: "***%"'),
