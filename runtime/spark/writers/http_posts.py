@@ -89,8 +89,10 @@ class Posts:
             headers["Authorization"] = f"Bearer {self.token}"
         connection.request("POST", path, body, headers)
         answer = connection.getresponse()
-        # A connection can be used again when its answer was read; a long one is not worth it.
-        answer.read(_ANSWER_READ)
+        # A connection can be used again when its answer was read; a long one, or a slow one, is not worth it.
+        ends, left = time.monotonic() + self.timeout_s, _ANSWER_READ
+        while left > 0 and time.monotonic() < ends and (part := answer.read1(left)):
+            left -= len(part)
         if not answer.isclosed():
             connection.close()
         after = answer.getheader("Retry-After") or ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -16,6 +18,7 @@ from streamq.runtime.spark.writers.base import TroubleError
 from streamq.runtime.spark.writers.http_posts import Posts, reached
 from streamq.runtime.spark.writers.webhook import _chunks, body_of
 from streamq.stdlib.sink_options import headers_of, is_web_address
+from tests.support.certificates import certificates
 from tests.support.webhook import receiver
 
 POSTS = Posts("", "hunter2", (("X-Team", "ads"),), "application/json", 5.0, 4, 1.0)
@@ -53,6 +56,31 @@ def test_what_may_help_is_tried_again(slept: list[float]) -> None:
     assert len(slept) == to.failed > 10
     headers, _ = to.requests[0]
     assert (headers["Authorization"], headers["X-Team"], headers["Idempotency-Key"]) == ("Bearer hunter2", "ads", "key-0")
+
+
+def test_over_tls_only_a_server_that_is_vouched_for_gets_rows(tmp_path: Path, slept: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    made = certificates(tmp_path / "made", "127.0.0.1")
+    with receiver(made=made) as to:
+        posts = replace(POSTS, url=to.url, tries=2, sleep=slept.append)
+        with posts.connected(random.Random(3)) as post, pytest.raises(TroubleError, match="certificate") as error:
+            post(b"[]", "key")
+        assert "hidden" not in error.value.trouble.text
+        assert not to.requests
+        monkeypatch.setenv("SSL_CERT_FILE", str(made.text("authority")))
+        with posts.connected(random.Random(3)) as post:
+            post(b'[{"n": 1}]', "key")
+    assert to.rows == [{"n": 1}]
+
+
+def test_an_answer_without_end_is_not_waited_for(slept: list[float]) -> None:
+    began = time.monotonic()
+    posts = replace(POSTS, timeout_s=0.5, sleep=slept.append)
+    with receiver(drips=True) as to, replace(posts, url=to.url).connected(random.Random(3)) as post:
+        for n in range(2):
+            post(json.dumps([{"n": n}]).encode(), f"key-{n}")
+    assert [row["n"] for row in to.rows] == [0, 1]
+    # Without a bound each took 50 s, for 1,000 bytes.
+    assert time.monotonic() - began < 25
 
 
 @pytest.mark.parametrize(("status", "kind", "tries"), [
