@@ -91,13 +91,18 @@ def _facts(node: lg.Logical, roots: list[lg.Logical]) -> tuple[str, ...]:
 
 
 def _exactness(node: lg.Logical, when: str) -> str:
-    """At which instants it is the answer, and that it is one with estimates in it."""
+    """At which instants it is the answer, and that it is one with estimates in it, or of fewer rows."""
+    below = list(walk(node))
     estimates = any(
         (isinstance(n, lg.Distinct) and n.approx is not None)
         or (isinstance(n, lg.Aggregate) and any(call.function in BEHIND for _, call in n.aggregates))
-        for n in walk(node)
+        for n in below
     )
-    return f"{when} but for its estimates" if estimates else when
+    sheds = any(
+        (isinstance(n, lg.Shed) and not n.spared) or (isinstance(n, lg.Join) and n.selects is not None) for n in below
+    )
+    but = " and ".join(what for what, is_so in (("its estimates", estimates), ("what is shed", sheds)) if is_so)
+    return f"{when} but for {but}" if but else when
 
 
 def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan) -> tuple[str, ...]:
