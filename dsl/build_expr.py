@@ -27,7 +27,7 @@ from streamq.dsl.types import (
 from streamq.dsl.types import (
     Decimal as DecimalType,
 )
-from streamq.dsl.words import UNITS
+from streamq.dsl.words import UNITS, UNITS_MEANT
 
 _INTERVAL_PART = re.compile(r"\s*([+-]?\s*[0-9]+(?:\.[0-9]+)?)\s*([^\W\d_]*)\s*,?")
 _SHORT = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)(\w*)")
@@ -93,7 +93,8 @@ def text_duration(b: Build, span: Span, text: Token, unit: Token | None) -> ast.
 
 
 def unknown_unit(b: Build, name: str, span: Span) -> None:
-    help = did_you_mean(name, _LONG_UNITS) or "units go from milliseconds to weeks"
+    meant = UNITS_MEANT.get(name.upper())
+    help = f"did you mean `{meant}`?" if meant else did_you_mean(name, _LONG_UNITS) or "units go from milliseconds to weeks"
     b.report("SQ0105", f"unknown unit of time `{shorten(name)}`", span, help)
 
 

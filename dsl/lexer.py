@@ -8,7 +8,7 @@ from typing import NamedTuple
 from streamq.dsl.diagnostics import Diagnostic, DiagnosticSink
 from streamq.dsl.records import dataclass
 from streamq.dsl.source import SourceFile, Span
-from streamq.dsl.words import UNITS
+from streamq.dsl.words import UNITS, UNITS_MEANT
 
 MAX_SHOWN = 20
 """So many errors of one text are reported."""
@@ -131,11 +131,13 @@ def _scan(source: SourceFile, lexed: Lexed, wrong: DiagnosticSink) -> Diagnostic
 
 
 def _bad_suffix(match: re.Match[str], file: str) -> Diagnostic:
+    meant = UNITS_MEANT.get(match.group("SUFFIX").upper())
+    units = "units are ms, s, m, h, d and w; a name that begins with a digit needs double quotes"
     return Diagnostic(
         "SQ0105",
         f"`{match.group()}` is neither a number nor a length of time",
         Span(file, match.start("SUFFIX"), match.end()),
-        help="units are ms, s, m, h, d and w; a name that begins with a digit needs double quotes",
+        help=f"did you mean `{match.group('NUMBER')} {meant}`?" if meant else units,
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from streamq.dsl.build import shorten
-from streamq.dsl.diagnostics import Diagnostic
+from streamq.dsl.diagnostics import Diagnostic, Label
 from streamq.dsl.lexer import Token
 from streamq.dsl.machine import Machine
+from streamq.dsl.records import replace
 from streamq.dsl.source import Span
 from streamq.dsl.tables import END, TOKEN_KINDS
-from streamq.dsl.words import RESERVED, UNITS
+from streamq.dsl.words import RESERVED, UNITS, UNITS_MEANT
 
 # Sets of tokens that stand for one thing: (tell-tale tokens, all tokens it covers, its words).
 # The first that fits takes its tokens away, so the larger ones come first.
@@ -96,6 +97,11 @@ _ALIKE = 0.7
 _MAX_SHOWN = 8
 _ORDER = "SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, then QOS, SHED, RECOVER"
 
+_NO_OVER = (
+    "aggregate with GROUP BY over a window behind the stream, keep the last rows of each key with `[PARTITION BY k ROWS n]`,"
+    " or join the rows with a query that aggregates"
+)
+
 MISSING_SEMICOLON = "end the statement before it with `;`"
 """The help of an error at which the next statement begins."""
 
@@ -111,12 +117,21 @@ def syntax_error(
     acceptable = before(index).acceptable()
     if index < len(tokens):
         token = tokens[index]
+        over = next((i for i in (index, index - 1) if _is_over(tokens, i)), None)
+        if over is not None:
+            span = Span(file, tokens[over].start, tokens[over].end)
+            return Diagnostic("SQ0101", "there are no window functions with OVER", span, help=_NO_OVER)
         closest = _closest(token, acceptable)
         if "UNIT" in acceptable and _is_plain(token) and (not closest or closest in UNITS):
             return _unknown_unit(token, closest, file)
         help = f"did you mean `{closest}`?" if closest else _help(tokens, index, acceptable)
         if help:
             return _diagnostic(tokens, index, acceptable, help, file)
+    if _leaves_open(tokens, index, acceptable):
+        wrong = _diagnostic(tokens, index, acceptable, "is a `)` missing?", file)
+        end = tokens[index - 1].end
+        place = (Label(Span(file, end, end), "perhaps here"),) if index < len(tokens) else ()
+        return replace(wrong, labels=place)
     for earlier in dict.fromkeys((index - 1, 0)):
         if 0 <= earlier < index and _is_plain(tokens[earlier]):
             meant = before(earlier).acceptable()
@@ -127,6 +142,19 @@ def syntax_error(
         # The name of a view is a query, but two words in a row are no statement at all.
         return _diagnostic(tokens, 0, before(0).acceptable(), "", file)
     return _diagnostic(tokens, index, acceptable, "", file)
+
+
+def _is_over(tokens: Sequence[Token], index: int) -> bool:
+    """Whether OVER stands there, behind a call."""
+    return index > 0 and tokens[index].text.upper() == "OVER" and tokens[index - 1].kind == ")"
+
+
+def _leaves_open(tokens: Sequence[Token], index: int, acceptable: frozenset[str]) -> bool:
+    """Whether a clause or the end comes there, and ``)`` could, for a parenthesis that is open."""
+    if ")" not in acceptable or not (index == len(tokens) or tokens[index].text.upper() in RESERVED):
+        return False
+    kinds = [token.kind for token in tokens[:index]]
+    return kinds.count("(") > kinds.count(")")
 
 
 def _diagnostic(
@@ -205,6 +233,8 @@ def _closest(token: Token, acceptable: frozenset[str]) -> str | None:
     known = {k for k in acceptable if k.isalpha() and k not in TOKEN_KINDS}
     if "UNIT" in acceptable:
         known |= {unit for unit in UNITS if len(unit) > 2}
+    if "UNIT" in acceptable and word in UNITS_MEANT:
+        return UNITS_MEANT[word]
     if token.kind != "WORD" or len(word) < 3 or word in known:
         return None
     best = max(known, key=lambda k: (_likeness(word, k), k), default="")

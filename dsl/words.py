@@ -62,3 +62,19 @@ UNITS: dict[str, int] = {
     "W": 604_800_000,
 }
 """Units of time in milliseconds."""
+
+UNITS_MEANT: dict[str, str] = {
+    "MSEC": "MILLISECOND",
+    "MSECS": "MILLISECONDS",
+    "MILLI": "MILLISECOND",
+    "MILLIS": "MILLISECONDS",
+    "SEC": "SECOND",
+    "SECS": "SECONDS",
+    "MIN": "MINUTE",
+    "MINS": "MINUTES",
+    "HR": "HOUR",
+    "HRS": "HOURS",
+    "WK": "WEEK",
+    "WKS": "WEEKS",
+}
+"""Short forms of other languages, which are no units here, and the units that they mean."""

@@ -11,10 +11,16 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from streamq.runtime.option_errors import Parser
+
 Arguments = argparse.Namespace
 Command = Callable[[Arguments], int]
 
 _DURATION = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?"
+_MASTER = (
+    r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
+    r"|spark://[^,/]+:\d+(,[^,/]+:\d+)*|yarn|k8s://.+"
+)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _FILE_HELP = "a .cql program, - for standard input"
 
@@ -42,7 +48,7 @@ def build_parser(commands: dict[str, Command], asked: str = "") -> argparse.Argu
 
     ``asked``: the first argument. Where it is a command only that one is built, in a third of the time.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="streamq",
         description="Continuous queries that say what they are worth, on Spark Structured Streaming.",
         allow_abbrev=False, formatter_class=_Help,
@@ -128,7 +134,7 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         "--fresh", action="append", default=[], metavar="QUERY",
         help="with --checkpoint: move the old checkpoint of this one aside, and start it anew; repeatable",
     )
-    run.add_argument("--master", metavar="URL", help="a Spark cluster to run on, spark://HOST:PORT; else this machine")
+    run.add_argument("--master", type=master, metavar="URL", help="a Spark cluster to run on, spark://HOST:PORT; else this machine")
     run.add_argument("--rows", type=positive, metavar="N", help="rows shown of each batch")
     run.add_argument(
         "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
@@ -221,7 +227,7 @@ def _add_fmt(fmt: argparse.ArgumentParser) -> None:
 
 
 def _add_explain_error(explains: argparse.ArgumentParser) -> None:
-    explains.add_argument("code", metavar="CODE", help="for example SQ0402")
+    explains.add_argument("code", nargs="?", metavar="CODE", help="for example SQ0402; all are listed if left out")
 
 
 _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
@@ -257,7 +263,20 @@ def writable_folder(text: str) -> Path:
         raise argparse.ArgumentTypeError(f"'{existing}' is no folder")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise argparse.ArgumentTypeError(f"'{existing}' cannot be written to")
+    if existing != path:
+        from streamq.runtime.disk import refuses_folders
+
+        if reason := refuses_folders(existing):
+            raise argparse.ArgumentTypeError(f"{reason}: choose another one")
     return path
+
+
+def master(text: str) -> str:
+    """A master that Spark knows: this machine, a standalone cluster, YARN or Kubernetes."""
+    if re.fullmatch(_MASTER, text) is None:
+        meant = f"did you mean spark://{text}?" if re.fullmatch(r"[^/]+:\d+", text) else "write spark://HOST:PORT, yarn, k8s://URL or local[2]"
+        raise argparse.ArgumentTypeError(f"'{text}' is no master of Spark, {meant}")
+    return text
 
 
 def file_to_write(text: str) -> Path:

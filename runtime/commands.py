@@ -96,12 +96,13 @@ def _write_pipelines(program: Loaded, folder: Path | None) -> int:
     """A project of Spark Declarative Pipelines in that folder."""
     from streamq.compiler.explain.pipelines_source import refusals, to_pipelines
 
-    if folder is None:
-        raise UsageError("--emit pipelines writes a folder: name it with -o DIR")
     assert program.result is not None
     plan = program.result.require()
-    if refused := refusals(plan):
-        show(refused, program.sources)
+    refused = refusals(plan)
+    show(refused, program.sources)
+    if folder is None:
+        raise UsageError("--emit pipelines writes a folder: name it with -o DIR")
+    if refused:
         return PROGRAM_ERROR
     storage = (folder.absolute() / "pipeline-storage").as_uri()
     files = to_pipelines(plan, Path(program.name).stem, str(Path(plan.base_dir).absolute()), storage)
@@ -224,14 +225,17 @@ def doctor(args: Arguments) -> int:
 
 
 def explain_error(args: Arguments) -> int:
-    """The page of an error code where the documentation is at hand, else its title."""
+    """The page of an error code where the documentation is at hand, else its title; without a code, all titles."""
     from streamq.dsl.codes import CODES
     from streamq.dsl.diagnostics import did_you_mean
 
+    if args.code is None:
+        print_text("\n".join(f"{code}: {title}" for code, title in CODES.items()))
+        return OK
     code = args.code.upper()
     if code not in CODES:
         hint = did_you_mean(code, CODES)
-        raise UsageError(f"unknown code {args.code}{', ' if hint else ''}{hint}")
+        raise UsageError(f"unknown code {args.code}{', ' if hint else ''}{hint}; `streamq explain-error` lists all, as docs/errors/README.md does")
     page = Path(__file__).resolve().parent.parent / "docs" / "errors" / f"{code}.md"
     print_text(page.read_text("utf-8") if page.is_file() else f"{code}: {CODES[code]}")
     return OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import tempfile
 from pathlib import Path
 
 from streamq.dsl.diagnostics import Diagnostic
@@ -57,6 +58,18 @@ def not_written(who: str, reason: str, folder: str, span: Span) -> Diagnostic:
         CODE, f"{who} cannot write to {where}: {reason}", span,
         help="make room or give the right to write there; a run that goes on tries again by itself",
     )
+
+
+def refuses_folders(folder: Path) -> str:
+    """Why no folder can be made in a folder that is there; empty where one can, or could if the disk were not full.
+
+    It is tried, and what was made is taken away: rights alone do not tell it, in ``/proc`` for instance.
+    """
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".streamq-", dir=folder))
+    except OSError as error:
+        return "" if error.errno in (errno.ENOSPC, errno.EDQUOT) else f"no folder can be made in `{folder}`"
+    return ""
 
 
 def is_trouble(error: OSError) -> bool:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from streamq.dsl.records import dataclass
 from streamq.runtime.arguments import Arguments
-from streamq.runtime.output import OK, PROGRAM_ERROR, RUN_FAILED, UsageError, load, print_error
+from streamq.runtime.output import (
+    OK,
+    PROGRAM_ERROR,
+    RUN_FAILED,
+    UsageError,
+    exit_code_of_refusal,
+    load,
+    print_error,
+)
 from streamq.runtime.paths import file_name
 
 if TYPE_CHECKING:
@@ -60,7 +68,7 @@ def edge(args: Arguments) -> int:
             _work(site, progress, to_the_end, args.stay)
     except Abort as stop:
         print_error(f"streamq: {stop.diagnostic.message}; {stop.diagnostic.help}")
-        return RUN_FAILED
+        return exit_code_of_refusal((stop.diagnostic,))
     except (BadPlan, BadStore, Refused) as error:
         print_error(f"streamq: {error}")
         return RUN_FAILED

@@ -17,12 +17,20 @@ if TYPE_CHECKING:
 OK, PROGRAM_ERROR, USAGE, RUN_FAILED = 0, 1, 2, 3
 """Exit codes: all is well, errors in a program, wrong usage, a failed run."""
 
+_LASTING = frozenset({"SQ0709", "SQ0802", "SQ0806", "SQ0811", "SQ0820"})
+"""What a run is refused for until somebody mends it: to start it again does not help."""
+
 WIDTH = 100
 """Columns of output that does not go to a terminal."""
 
 
 class UsageError(Exception):
     """The command cannot be done as it was asked for; ends it with exit code 2."""
+
+
+def exit_code_of_refusal(diagnostics: tuple[Diagnostic, ...]) -> int:
+    """That of a run which did not begin: 1 where it has to be mended first, 3 where it may begin later by itself."""
+    return PROGRAM_ERROR if any(d.code in _LASTING for d in diagnostics) else RUN_FAILED
 
 
 def load(name: str, *, functions: bool | None = None) -> Loaded:

@@ -20,6 +20,7 @@ from streamq.compiler.ir.physical import (
 from streamq.dsl.diagnostics import Diagnostic, Severity, did_you_mean
 from streamq.runtime.avro_files import check_schemas
 from streamq.runtime.datafiles import FileColumns, columns_of
+from streamq.runtime.disk import refuses_folders
 from streamq.runtime.paths import data_files, exists, is_remote, partition_columns, resolve
 
 _FILES_LOOKED_AT = 20
@@ -29,7 +30,7 @@ _PARTIAL = "only the first rows were looked at; where the column is absent, NULL
 def preflight(plan: PhysicalPlan) -> tuple[Diagnostic, ...]:
     """Findings about the paths and files of all scans and sinks, each source looked at once.
 
-    Looks only at local files and writes nothing. Codes: SQ0705 (path), SQ0803 (column),
+    Looks only at local files and writes nothing that stays. Codes: SQ0705 (path), SQ0803 (column),
     SQ0806 (sink), SQ0703 (schema).
     """
     found: list[Diagnostic] = []
@@ -213,6 +214,8 @@ def _check_writable(sink: SinkSpec, written: str, target: str) -> Iterator[Diagn
     elif not os.access(existing, os.W_OK | os.X_OK):
         reason = f"no permission to write in `{existing}`"
     else:
+        reason = refuses_folders(existing) if str(existing) != target else ""
+    if not reason:
         return
     yield Diagnostic(
         "SQ0806",

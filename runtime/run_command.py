@@ -15,6 +15,7 @@ from streamq.runtime.output import (
     PROGRAM_ERROR,
     RUN_FAILED,
     UsageError,
+    exit_code_of_refusal,
     load,
     print_error,
     show,
@@ -66,7 +67,13 @@ def run_program(args: Arguments, program: Loaded) -> int:
             quiet=args.quiet or args.events == "-", as_json=args.json,
         )
     written = _write_reports(args.report, args.file, goals, recorder, report)
-    return RUN_FAILED if report.failed or not written else OK
+    return _exit_code(report) if written else RUN_FAILED
+
+
+def _exit_code(report: RunReport) -> int:
+    if not report.failed:
+        return OK
+    return RUN_FAILED if report.totals else exit_code_of_refusal(report.diagnostics)
 
 
 def backfill(args: Arguments) -> int:
@@ -110,7 +117,7 @@ def backfill(args: Arguments) -> int:
         asked = RunOptions(once=True, rows_per_batch=args.rows, jars=tuple(args.jars))
         report = _run(plan, asked, program.sources, (), {}, quiet=args.quiet, as_json=args.json, again=True)
     if report.failed or report.ended_by == "signal":
-        return RUN_FAILED
+        return _exit_code(report) or RUN_FAILED
     if args.remove:
         for batch in batches:
             shutil.rmtree(batch)

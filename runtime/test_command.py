@@ -78,5 +78,5 @@ def _run_files(files: Sequence[str], runner: Runner) -> list[FileOutcome]:
         outcomes.append(outcome)
         print(visible_lines("\n".join([file_line(outcome), *untold_lines(outcome)])), flush=True)
         found = [*outcome.diagnostics, *(d for o in outcome.outcomes for d in o.diagnostics)]
-        show(tuple(found), outcome.sources, err=False)
+        show(tuple(sorted(found, key=lambda d: d.span)), outcome.sources, err=False)
     return outcomes

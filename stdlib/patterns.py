@@ -154,28 +154,9 @@ def words(pattern: Pattern) -> str:
         case MapOf():
             return "a MAP"
         case Either(options):
-            return " or ".join(words(o) for o in options)
+            return " or ".join(dict.fromkeys(words(o) for o in options))
         case _:
             raise NotationError(f"{type(pattern).__name__} stands in no parameter")
 
 
 _TYPE_WORDS = {"INT": "a whole number", "BIGINT": "a whole number", "DOUBLE": "a number"}
-
-
-def label(pattern: Pattern) -> str:
-    """The pattern as the signature in a help line shows it: ``int``, ``ARRAY<T>``, ``num``."""
-    match pattern:
-        case Class(name):
-            return name
-        case Exact(t):
-            return {"INT": "int", "BIGINT": "int", "STRING": "str"}.get(str(t), str(t))
-        case Variable(name):
-            return name
-        case ArrayOf(element):
-            return f"ARRAY<{label(element)}>"
-        case MapOf(key, value):
-            return f"MAP<{label(key)}, {label(value)}>"
-        case Either(options):
-            return "|".join(label(o) for o in options)
-        case _:
-            raise NotationError(f"{type(pattern).__name__} stands in no parameter")

@@ -12,7 +12,7 @@ from streamq.dsl.types import NULL, Type, common_type
 from streamq.stdlib.calls import Arg
 from streamq.stdlib.fitting import coerce, default, fits, places, variables
 from streamq.stdlib.notation import parse_parameters, parse_result
-from streamq.stdlib.patterns import Parameters, Pattern, Rule, Variable, label, type_of, words
+from streamq.stdlib.patterns import Parameters, Pattern, Rule, type_of, words
 from streamq.stdlib.registry import FunctionSpec
 from streamq.stdlib.results import RULES, ResultError
 
@@ -41,7 +41,7 @@ class Mismatch:
     @property
     def help(self) -> str:
         """The way out for the help line."""
-        return "write it as " + " or ".join(self.usage)
+        return "it is used as " + " or ".join(self.usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def match_call(spec: FunctionSpec, args: Sequence[Type | Arg]) -> Signature | Mi
 
 
 def usages(spec: FunctionSpec) -> tuple[str, ...]:
-    """The printable signatures: ``SUBSTR(str, int[, int])``; one per overload, without repeats."""
+    """The signatures in words: ``ROUND(a number[, a whole number])``; one per overload, without repeats."""
     return _unique(_usage(spec.name, parse_parameters(s.params)) for s in (spec, *spec.overloads))
 
 
@@ -136,25 +136,15 @@ def _unify(name: str, uses: Sequence[tuple[int, Type]]) -> Type | _Misfit:
 
 
 def _usage(name: str, parameters: Parameters) -> str:
-    shown = [_shown(p.pattern, parameters) for p in parameters.fixed]
+    shown = [words(p.pattern) for p in parameters.fixed]
     required = ", ".join(shown[: parameters.least])
     text = required
     for extra in shown[parameters.least :]:
         text += f"[, {extra}" if text else f"[{extra}"
     if parameters.group:
-        again = ", ".join(_shown(p.pattern, parameters) for p in parameters.group)
+        again = ", ".join(words(p.pattern) for p in parameters.group)
         text += f", {again}, ..." if text else f"{again}, ..."
     return f"{name}({text}{']' * (len(shown) - parameters.least)})"
-
-
-def _shown(pattern: Pattern, parameters: Parameters) -> str:
-    """A variable that ties no two arguments is shown as its bound."""
-    if isinstance(pattern, Variable):
-        every = [p.pattern for p in (*parameters.fixed, *parameters.group, *parameters.group)]
-        uses = [v.name for p in every for v in variables(p)]
-        if uses.count(pattern.name) == 1:
-            return label(pattern.bound)
-    return label(pattern)
 
 
 def _counts(candidates: Sequence[FunctionSpec]) -> str:

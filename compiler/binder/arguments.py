@@ -9,6 +9,21 @@ from streamq.compiler.ir import expr as ir
 from streamq.compiler.ir.expr import Expr
 from streamq.compiler.ir.sketches import shown
 from streamq.dsl import ast
+from streamq.dsl.printer import print_expr
+from streamq.dsl.records import replace
+from streamq.dsl.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    STRING,
+    TIMESTAMP,
+    Array,
+    Map,
+    Struct,
+    can_cast,
+    is_numeric,
+    is_string,
+)
 from streamq.stdlib.calls import Arg
 from streamq.stdlib.registry import FunctionSpec
 from streamq.stdlib.signatures import Mismatch, Signature, match_call
@@ -16,25 +31,48 @@ from streamq.stdlib.signatures import Mismatch, Signature, match_call
 if TYPE_CHECKING:
     from streamq.compiler.binder.expressions import ExpressionBinder
 
+_CAST_TO = (DOUBLE, BIGINT, STRING, TIMESTAMP, BOOLEAN)
+
 
 def matched(
     binder: ExpressionBinder, node: ast.Call, spec: FunctionSpec, args: tuple[Expr, ...]
 ) -> Signature | None:
     """The declaration that the arguments of a call fit; None, and a report, where they fit none."""
-    found = match_call(spec, tuple(
+    known = [
         Arg(
             bound.type, is_constant(bound),
             bound.value if isinstance(bound, ir.Literal) else None,
             given.parts[-1].text if isinstance(given, ast.Name) else "",
         )
         for given, bound in zip(node.args, args, strict=True)
-    ))
+    ]
+    found = match_call(spec, known)
     if isinstance(found, Mismatch):
         at = found.argument
         span = node.args[at].span if at is not None and at < len(node.args) else node.span
-        binder.context.error("SQ0302", found.message, span, help=found.help)
+        help = found.help if at is None else _cast_help(node, spec, known, at) or found.help
+        binder.context.error("SQ0302", found.message, span, help=help)
         return None
     return found
+
+
+def _cast_help(node: ast.Call, spec: FunctionSpec, known: list[Arg], at: int) -> str:
+    """The call with the argument that did not fit cast to a type that does; empty where no cast helps."""
+    given, actual = node.args[at], known[at]
+    if isinstance(actual.type, Array | Map | Struct):
+        return ""
+    for type_ in _CAST_TO:
+        if not can_cast(actual.type, type_):
+            continue
+        changed = [*known]
+        changed[at] = replace(actual, type=type_, value=None)
+        if isinstance(match_call(spec, changed), Mismatch):
+            continue
+        cast = ast.Cast(given, type_, span=given.span)
+        call = print_expr(replace(node, args=(*node.args[:at], cast, *node.args[at + 1 :])))
+        number = is_string(actual.type) and is_numeric(type_) and isinstance(given, ast.Name)
+        return f"write it as {call}" + (", or declare the column as a number" if number else "")
+    return ""
 
 
 def coerced(binder: ExpressionBinder, args: tuple[Expr, ...], found: Signature) -> tuple[Expr, ...]:

@@ -20,6 +20,17 @@ from streamq.stdlib.signatures import Signature
 
 if TYPE_CHECKING:
     from streamq.compiler.binder.expressions import ExpressionBinder
+    from streamq.compiler.binder.scope import Scope
+
+_HOPS = "[RANGE 10 MINUTES SLIDE 1 MINUTE]"
+_AS_WINDOWS = {
+    "TUMBLE": "[TUMBLE 1 MINUTE]",
+    "WINDOW": "[TUMBLE 1 MINUTE]",
+    "HOP": _HOPS,
+    "SLIDE": _HOPS,
+    "SESSION": "[SESSION 5 MINUTES]",
+    "SESSION_WINDOW": "[SESSION 5 MINUTES]",
+}
 
 
 def bind_call(binder: ExpressionBinder, node: ast.Call) -> Expr:
@@ -35,7 +46,7 @@ def bind_call(binder: ExpressionBinder, node: ast.Call) -> Expr:
             binder.bind(arg)
         return binder.context.error(
             "SQ0204", f"unknown function `{node.name.text}`", node.name.span, label="not found",
-            help=did_you_mean(node.name.text, known),
+            help=_window_help(node.name.text, binder.scope) or did_you_mean(node.name.text, known),
         )
     if spec.kind not in (Kind.AGGREGATE, Kind.SKETCH) and (node.star or node.distinct or node.filter is not None):
         what = "*" if node.star else "DISTINCT" if node.distinct else "FILTER"
@@ -61,6 +72,17 @@ def bind_call(binder: ExpressionBinder, node: ast.Call) -> Expr:
         return ir.Quality(function=spec.name, type=found.result, nullable=False,
                           origin=node.span)
     return scalar_call(binder, found, args, node.span)
+
+
+def _window_help(name: str, scope: Scope) -> str:
+    """The window behind a stream that is meant by a function of that name in other languages; empty where none is."""
+    window = _AS_WINDOWS.get(name.upper().removesuffix("_START").removesuffix("_END"))
+    if window is None:
+        return ""
+    # Where the span of an input is just its name, that name is no alias.
+    names = [e.alias for e in scope.entries if e.span.end - e.span.start == len(e.alias)]
+    stream = names[0] if len(names) == 1 else "stream"
+    return f"a window stands behind the stream: `{stream} {window}`; its columns are WINDOW_START and WINDOW_END"
 
 
 def scalar_call(

@@ -59,16 +59,18 @@ def logical_model(result: CompileResult, stage: str) -> ExplainModel:
     assert plan is not None
     graph = build_graph(plan)
     roots = {q.name: q.root for q in plan.queries}
+    edges = () if result.plan is None else result.plan.edges
+    shed = frozenset(e.stream for e in edges if e.sheds and (e.capacity_kbps is not None or e.channel is not None))
     boxes = {
         node_id: Box(
             node_id, show_operator(node),
-            _facts(node, [roots[n] for n in graph.queries_over(node_id)]) if annotated else (),
+            _facts(node, [roots[n] for n in graph.queries_over(node_id)], shed) if annotated else (),
             graph.inputs[node_id], _shared(graph, node_id),
         )
         for node_id, node in graph.nodes.items()
     }
     queries = tuple(
-        QueryModel(q.name, q.sink or "console", _query_facts(q, plan) if annotated else (),
+        QueryModel(q.name, q.sink or "console", _query_facts(q, plan, shed) if annotated else (),
                    graph.roots[q.name])
         for q in plan.queries
     )
@@ -81,26 +83,37 @@ def _shared(graph: PlanGraph, node_id: str) -> tuple[str, ...]:
     return queries if len(readers) > 1 and len(queries) > 1 else ()
 
 
-def _facts(node: lg.Logical, roots: list[lg.Logical]) -> tuple[str, ...]:
+def _facts(node: lg.Logical, roots: list[lg.Logical], shed: frozenset[str]) -> tuple[str, ...]:
     if isinstance(node, lg.Scan):
         time = node.source.event_time
         stamped = () if time is None else (f"event time {time}",)
         return (", ".join(f"{f.name} {f.type}" for f in node.schema), *stamped)
     state = state_bound(node)
-    return () if state is None else (_exactness(node, granularity(node, *roots).value), str(state))
+    return () if state is None else (_exactness(node, granularity(node, *roots).value, shed), str(state))
 
 
-def _exactness(node: lg.Logical, when: str) -> str:
-    """At which instants it is the answer, and that it is one with estimates in it."""
+def _exactness(node: lg.Logical, when: str, shed: frozenset[str]) -> str:
+    """At which instants it is the answer, and that it is one with estimates in it, or of fewer rows or values.
+
+    ``shed``: the streams whose edges shed.
+    """
+    below = list(walk(node))
     estimates = any(
         (isinstance(n, lg.Distinct) and n.approx is not None)
         or (isinstance(n, lg.Aggregate) and any(call.function in BEHIND for _, call in n.aggregates))
-        for n in walk(node)
+        for n in below
     )
-    return f"{when} but for its estimates" if estimates else when
+    sheds = any(
+        (isinstance(n, lg.Shed) and not n.spared)
+        or (isinstance(n, lg.Join) and n.selects is not None)
+        or (isinstance(n, lg.Scan) and n.source.name in shed)
+        for n in below
+    )
+    but = " and ".join(what for what, is_so in (("its estimates", estimates), ("what is shed", sheds)) if is_so)
+    return f"{when} but for {but}" if but else when
 
 
-def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan) -> tuple[str, ...]:
+def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan, shed: frozenset[str]) -> tuple[str, ...]:
     change = query.root.change
     moves = runs_on_changes(query.root)
     mode = "update" if change is lg.Change.UPDATE and not moves else "append"
@@ -110,7 +123,7 @@ def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan) -> tuple[str, ...
     spec = find_connector("console" if sink is None else sink.connector, "sink")
     promise = spec.promise(mode) if spec is not None else ""
     inner = query.root.input.change if isinstance(query.root, lg.ToStream) else change
-    facts = [f"output {mode}", inner.value, _exactness(query.root, granularity(query.root, query.root).value)]
+    facts = [f"output {mode}", inner.value, _exactness(query.root, granularity(query.root, query.root).value, shed)]
     return tuple(facts + ([f"sink promises {promise}"] if promise else []))
 
 

@@ -17,6 +17,7 @@ from streamq.compiler.ir.goals import Goal
 from streamq.dsl.codes import CODES
 from streamq.dsl.records import replace
 from streamq.runtime import cli
+from streamq.runtime.arguments import master, writable_folder
 from streamq.runtime.control.forward import KNOBS
 from streamq.runtime.control.knobs import publish
 from streamq.runtime.control.sifting import store
@@ -309,7 +310,58 @@ def test_fmt_leaves_a_broken_program_alone(
 )
 def test_wrong_arguments(program: Path, argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert usage(*argv) == 2
-    assert "usage: streamq" in capsys.readouterr().err
+    said, more = capsys.readouterr().err.splitlines()
+    command = "streamq" if argv == ["bogus"] else f"streamq {argv[0]}"
+    assert said.startswith(f"{command}: ")
+    assert more == f"`{command} --help` tells what can be given"
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["run", "p.cql", "--onc"], "streamq run: unknown option --onc, did you mean `--once`?"),
+        (["run", "p.cql", "--lmit=3"], "streamq run: unknown option --lmit, did you mean `--limit`?"),
+        (["run", "p.cql", "--zzz"], "streamq run: unknown option --zzz"),
+        (["run", "p.cql", "q.cql"], "streamq run: unexpected argument q.cql"),
+        (["--versoin"], "streamq: unknown option --versoin, did you mean `--version`?"),
+    ],
+)
+def test_arguments_that_a_command_does_not_have(argv: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert usage(*argv) == 2
+    assert capsys.readouterr().err.splitlines()[0] == told
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("localhost:7099", "did you mean spark://localhost:7099?"),
+        ("http://localhost:8080", "write spark://HOST:PORT"),
+        ("spark://localhost", "write spark://HOST:PORT"),
+        ("local[]", "write spark://HOST:PORT"),
+    ],
+)
+def test_what_is_no_master(program: Path, given: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert usage("run", "p.cql", "--master", given) == 2
+    assert f"'{given}' is no master of Spark, {hint}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "local", "local[2]", "local[*]", "local[2, 3]", "local-cluster[2,1,1024]", "spark://host:7077",
+        "spark://a:7077,b:7077", "spark://[::1]:7077", "yarn", "k8s://https://host:443",
+    ],
+)
+def test_masters_that_spark_knows(given: str) -> None:
+    assert master(given) == given
+
+
+def test_a_checkpoint_where_no_folder_can_be_made(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rights of a superuser do not tell it."""
+    assert usage("run", "p.cql", "--checkpoint", "/proc/state") == 2
+    assert "no folder can be made in `/proc`: choose another one" in capsys.readouterr().err
+    assert writable_folder(str(program.parent / "a" / "b")) == program.parent / "a" / "b"
+    assert {path.name for path in program.parent.iterdir()} == {"bids", "p.cql"}
 
 
 @pytest.mark.parametrize(
@@ -327,6 +379,22 @@ def test_wrong_options_of_run(
 ) -> None:
     assert cli.main(["run", "p.cql", *extra]) == 2
     assert text in capsys.readouterr().err
+
+
+REFUSED = {
+    "a secret that is not there": ("token = 'env:NOT_SET_ANYWHERE', url = 'http://127.0.0.1:9/'", 1, "SQ0709"),
+    "a server that does not answer": ("url = 'http://127.0.0.1:9/'", 3, "SQ0808"),
+}
+
+
+@pytest.mark.parametrize(("options", "code", "told"), REFUSED.values(), ids=REFUSED)
+def test_a_run_that_is_refused_says_whether_to_start_it_again(
+    program: Path, options: str, code: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """1 where somebody has to mend something first."""
+    change(program, "CREATE QUERY dear", f"CREATE SINK web WITH (connector = 'webhook', {options});\nCREATE QUERY dear INTO web")
+    assert cli.main(["run", "p.cql", "--once", "--query", "dear"]) == code
+    assert f"error[{told}]" in capsys.readouterr().err
 
 
 def test_events_and_json_do_not_share_standard_output(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -368,7 +436,9 @@ def test_explain_error(capsys: pytest.CaptureFixture[str]) -> None:
         assert cli.main(["explain-error", code.lower()]) == 0
         assert code in capsys.readouterr().out
     assert cli.main(["explain-error", "SQ9999"]) == 2
-    assert "unknown code SQ9999" in capsys.readouterr().err
+    assert "unknown code SQ9999; `streamq explain-error` lists all" in capsys.readouterr().err
+    assert cli.main(["explain-error"]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{code}: {title}" for code, title in CODES.items()]
 
 
 def test_doctor_names_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -167,6 +167,12 @@ def test_a_program_without_an_edge(program: Path, capsys: pytest.CaptureFixture[
     assert "no query of the program reads a stream with connector = 'edge'" in capsys.readouterr().err
 
 
+def test_an_edge_without_its_secret_need_not_be_started_again(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(PROGRAM.replace("'inbox'", "'inbox', listen = '127.0.0.1:9', token = 'env:NOT_SET_ANYWHERE'"))
+    assert cli.main(["edge", "p.cql", "--once"]) == 1
+    assert "NOT_SET_ANYWHERE" in capsys.readouterr().err
+
+
 def test_rows_without_a_cycle_end_the_edge(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program.write_text(PROGRAM.replace("CYCLE (location)", "CYCLE AUTO").replace("read =", "training_rows = 50, read ="))
     (program.parent / "station.jsonl").write_text("".join(

@@ -45,6 +45,10 @@ def test_nothing_is_written_of_what_is_refused(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program.write_text(PROGRAM.replace("FROM s;", "FROM s QOS LATENCY 2 SECONDS SHED RANDOM;"))
+    assert main(["compile", str(program), "--emit", "pipelines"]) == 2
+    told = capsys.readouterr().err
+    assert "error[SQ0504]: query `q` cannot be exported" in told
+    assert "-o DIR" in told
     assert main(["compile", str(program), "--emit", "pipelines", "-o", str(tmp_path / "out")]) == 1
     assert "error[SQ0504]: query `q` cannot be exported" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -57,6 +57,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_errors_come_in_the_order_of_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "p.test.yaml").write_text("""\
+- test: one
+  expect: {hot: {rows: [{auction: 1}]}}
+- test: two
+  expects: {}
+- test: three
+  expect: {dear: {rows: [{}]}}
+""")
+    assert cli.main(["test"]) == 1
+    out = capsys.readouterr().out
+    places = [line.strip() for line in out.splitlines() if line.strip().startswith("--> ")]
+    assert [place.split(":")[1] for place in places] == ["2", "3", "4", "6"]
+    assert "the row of `hot` has no columns `n`, `until`" in out
+
+
 def change(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text

@@ -10,7 +10,18 @@ from streamq.dsl.words import RESERVED
 from streamq.stdlib.connector_specs import CONNECTORS
 from streamq.stdlib.functions import FUNCTIONS
 from streamq.stdlib.notation import parse_parameters, parse_result
-from streamq.stdlib.patterns import Class, Parameter, Pattern, Rule, Variable, label
+from streamq.stdlib.patterns import (
+    ArrayOf,
+    Class,
+    Either,
+    Exact,
+    MapOf,
+    NotationError,
+    Parameter,
+    Pattern,
+    Rule,
+    Variable,
+)
 from streamq.stdlib.registry import ConnectorSpec, FunctionSpec, OptionSpec, OptionType
 
 ROLES = {"stream": "Stream", "table": "Table", "sink": "Sink"}
@@ -80,15 +91,34 @@ def _parameter(parameter: Parameter, spec: FunctionSpec, seen: set[str]) -> str:
     """A variable is shown where something else speaks of it too, with its bound the first time."""
     pattern: Pattern = parameter.pattern
     if not isinstance(pattern, Variable):
-        return label(pattern)
+        return _label(pattern)
     uses = sum(_mentions(p, pattern.name) for p in (*spec.params, spec.result))
     if uses < 2:
-        return label(pattern.bound)
+        return _label(pattern.bound)
     first = pattern.name not in seen
     seen.add(pattern.name)
     bound = pattern.bound
     plain = isinstance(bound, Class) and bound.name == "any"
-    return f"{pattern.name}: {label(bound)}" if first and not plain else pattern.name
+    return f"{pattern.name}: {_label(bound)}" if first and not plain else pattern.name
+
+
+def _label(pattern: Pattern) -> str:
+    """The pattern as a signature of the reference shows it: ``int``, ``ARRAY<T>``, ``num``."""
+    match pattern:
+        case Class(name):
+            return name
+        case Exact(t):
+            return {"INT": "int", "BIGINT": "int", "STRING": "str"}.get(str(t), str(t))
+        case Variable(name):
+            return name
+        case ArrayOf(element):
+            return f"ARRAY<{_label(element)}>"
+        case MapOf(key, value):
+            return f"MAP<{_label(key)}, {_label(value)}>"
+        case Either(options):
+            return "|".join(_label(o) for o in options)
+        case _:
+            raise NotationError(f"{type(pattern).__name__} stands in no parameter")
 
 
 def _mentions(notation: str, variable: str) -> bool:

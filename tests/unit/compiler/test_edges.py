@@ -153,6 +153,15 @@ def test_explain_says_of_each_column_what_happens_to_it() -> None:
     assert "60 kbit/s" in notice.hint
 
 
+@pytest.mark.parametrize(
+    ("stream", "told"),
+    [(OWN, "exact but for what is shed"), (SHARED, "exact but for what is shed"), (OWN.replace("SHED ATTRIBUTES TO CAPACITY 60 KBPS", ""), "exact")],
+)
+def test_explain_calls_a_query_exact_where_its_edge_sheds_nothing(stream: str, told: str) -> None:
+    shown = render(compiled("CREATE QUERY q AS SELECT humidity FROM weather;", stream)).splitlines()
+    assert shown[3] == f"  {told}"
+
+
 def test_an_edge_without_a_capacity_sheds_nothing() -> None:
     result = compiled("SELECT humidity FROM weather;", OWN.replace("SHED ATTRIBUTES TO CAPACITY 60 KBPS", ""))
     assert result.notices == ()

@@ -214,6 +214,28 @@ def test_ways_out_for_what_is_no_set(text: str, help: str) -> None:
     assert (wrong.span.start, wrong.span.end) == (begin, begin + len(text))
 
 
+ARGUMENTS = {
+    "ABS(s.t)": "write it as ABS(CAST(s.t AS DOUBLE)), or declare the column as a number",
+    "ABS('x')": "write it as ABS(CAST('x' AS DOUBLE))",
+    "SUBSTRING(t, t)": "write it as SUBSTRING(t, CAST(t AS BIGINT)), or declare the column as a number",
+    "SUBSTRING(l, 1, 2)": "write it as SUBSTRING(CAST(l AS STRING), 1, 2)",
+    "YEAR(t)": "write it as YEAR(CAST(t AS TIMESTAMP))",
+    "UPPER(tags)": "it is used as UPPER(a string)",
+    "CARDINALITY(i)": "it is used as CARDINALITY(an ARRAY or a MAP)",
+    "ROUND(i, 1, 2)": "it is used as ROUND(a number[, a whole number])",
+}
+
+
+@pytest.mark.parametrize(("text", "help"), ARGUMENTS.items(), ids=ARGUMENTS)
+def test_ways_out_for_wrong_arguments(text: str, help: str) -> None:
+    """What is to be written can be written."""
+    (wrong,) = found(f"SELECT {text} AS result FROM s;")
+    assert (wrong.code, wrong.help) == ("SQ0302", help)
+    if help.startswith("write it as "):
+        mended = help.removeprefix("write it as ").removesuffix(", or declare the column as a number")
+        assert codes(f"SELECT {mended} AS result FROM s;") == []
+
+
 @pytest.mark.parametrize("text", MISFITS)
 def test_misfit(text: str) -> None:
     """One cause, one diagnostic."""

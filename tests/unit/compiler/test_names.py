@@ -124,3 +124,16 @@ def test_a_window_bound_is_a_column_once_it_is_selected() -> None:
     assert [f.name for f in query.root.schema] == ["WINDOW_END", "c"]
     assert codes(view + "SELECT WINDOW_START FROM v;") == ["SQ0407"]
     assert codes(view + "SELECT i, WINDOW_END, COUNT(*) AS c FROM v GROUP BY i;") == ["SQ0403"]
+
+
+@pytest.mark.parametrize(
+    ("query", "window"),
+    [
+        ("SELECT TUMBLE(ts, '1 minute') AS w, i FROM s;", "s [TUMBLE 1 MINUTE]"),
+        ("SELECT i FROM s z GROUP BY z.i, hop_end(ts, 5, 60);", "stream [RANGE 10 MINUTES SLIDE 1 MINUTE]"),
+        ("SELECT SESSION(s.ts, 5) AS w FROM s JOIN r ON s.i = r.i;", "stream [SESSION 5 MINUTES]"),
+    ],
+)
+def test_a_window_that_is_called_like_a_function(query: str, window: str) -> None:
+    wrong = next(d for d in found(query) if d.code == "SQ0204")
+    assert wrong.help.startswith(f"a window stands behind the stream: `{window}`; ")

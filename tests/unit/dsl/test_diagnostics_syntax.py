@@ -70,6 +70,15 @@ ONE_LINE: list[tuple[str, str, int, int, str, str]] = [
     ("SELECT ts - INTERVAL '5 fortnights' FROM s", "SQ0105", 22, 14, "`fortnights`", ""),
     ("SELECT ts - INTERVAL 'soon' FROM s", "SQ0107", 22, 6, "`soon` is not a length of time", ""),
     ("SELECT a FROM s SHED OLDER THAN 3 FORTNIGHTS", "SQ0105", 35, 10, "", "WEEKS"),
+    ("SELECT a FROM s [TUMBLE 1 MIN]", "SQ0105", 27, 3, "unknown unit of time `MIN`", "did you mean `MINUTE`?"),
+    ("SELECT a FROM s [TUMBLE 2 hrs SLIDE 1 HOUR]", "SQ0105", 27, 3, "`hrs`", "did you mean `HOURS`?"),
+    ("SELECT a FROM s [TUMBLE 9 SEC]", "SQ0105", 27, 3, "`SEC`", "did you mean `SECOND`?"),
+    ("SELECT a FROM s [TUMBLE 1.5mins]", "SQ0105", 28, 4, "`1.5mins` is neither", "did you mean `1.5 MINUTES`?"),
+    ("SELECT ts - INTERVAL '5 min' FROM s", "SQ0105", 22, 7, "`min`", "did you mean `MINUTE`?"),
+    # What other languages have.
+    ("SELECT a, COUNT(*) OVER (PARTITION BY a) FROM s", "SQ0101", 20, 4, "no window functions with OVER", "ROWS n]`"),
+    ("SELECT SUM(a) OVER w FROM s", "SQ0101", 15, 4, "no window functions with OVER", "GROUP BY over a window"),
+    ("SELECT a FROM s WHERE f(a) over (b) > 1", "SQ0101", 28, 4, "no window functions with OVER", "GROUP BY"),
     # The end of a statement.
     ("SELECT a FROM", "SQ0102", 14, 0, "expected a stream, table, view or subquery", ""),
     ("SELECT a, b FROM s WHERE", "SQ0102", 25, 0, "expected an expression", ""),
@@ -173,6 +182,32 @@ def test_one_line(text: str, code: str, column: int, width: int, message: str, h
     assert start[0].islower() or start[0] == "`" or start.isupper(), first.message
     assert not first.message.endswith(".")
     assert len(found) == (2 if "‘" in text else 1)
+
+
+MISSING = "is a `)` missing?"
+OPEN = {
+    "CREATE STREAM s (a INT, b STRING\n\nWITH (c = 1)": (3, 1, 32),
+    "CREATE STREAM s (a INT, WATERMARK FOR a WITH (c = 1)": (1, 41, 39),
+    "CREATE STREAM s (a INT, b STRING": (1, 33, None),
+    "SELECT f(a FROM s": (1, 12, 10),
+    "SELECT a FROM s WHERE a IN (1, 2 GROUP BY a": (1, 34, 32),
+    "SELECT a FROM (SELECT b FROM s WHERE b > (1 + 2)": (1, 49, None),
+}
+"""Texts with a parenthesis left open: where the error is, and after how many characters the ``)`` may stand."""
+
+
+@pytest.mark.parametrize(("text", "place"), OPEN.items(), ids=OPEN)
+def test_a_parenthesis_that_is_not_closed(text: str, place: tuple[int, int, int | None]) -> None:
+    (found,), sources = errors(text)
+    assert (found.help, sources.locate(found.span)[1:]) == (MISSING, place[:2])
+    assert [label.span.start for label in found.labels] == ([] if place[2] is None else [place[2]])
+
+
+def test_no_parenthesis_is_missing_where_all_are_closed() -> None:
+    for text in ("SELECT a FROM s WHERE f(a) JOIN", "CREATE STREAM s (a INT) SELECT", "SELECT OVER, f(a) OVER FROM s WHERE"):
+        (found,), _ = errors(text)
+        assert found.help != MISSING
+        assert "window functions" not in found.message
 
 
 def test_all_errors_of_a_program_in_one_pass() -> None:

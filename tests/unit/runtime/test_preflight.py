@@ -147,6 +147,15 @@ def test_a_sink_below_a_file_cannot_be_written(tmp_path: Path) -> None:
     assert (found.code, found.span) == ("SQ0806", SPAN)
 
 
+def test_a_sink_where_no_folder_can_be_made(tmp_path: Path) -> None:
+    """The rights of a superuser do not tell it."""
+    (tmp_path / "a.csv").write_text("k\n")
+    found = one(check(tmp_path, scan("a.csv", "csv", "k"), to_files("/proc/out/deep")))
+    assert (found.code, found.notes) == ("SQ0806", ("no folder can be made in `/proc`",))
+    check(tmp_path, scan("a.csv", "csv", "k"), to_files("new/out"))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
 def test_two_queries_do_not_share_an_output_folder(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("k\n")
     root = scan("a.csv", "csv", "k")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -27,9 +28,9 @@ from streamq.dsl.types import (
     Type,
 )
 from streamq.stdlib.calls import Arg, call_sql
-from streamq.stdlib.functions import lookup
+from streamq.stdlib.functions import FUNCTIONS, lookup
 from streamq.stdlib.notation import parse_parameters, parse_result, parse_schema
-from streamq.stdlib.patterns import NotationError
+from streamq.stdlib.patterns import CLASS_WORDS, NotationError
 from streamq.stdlib.registry import FunctionSpec
 from streamq.stdlib.signatures import Mismatch, Signature, match_call, usages
 
@@ -177,25 +178,32 @@ def test_struct_fields_are_named_after_the_columns() -> None:
 def test_mismatch(name: str, args: Sequence[Type | Arg], message: str, at: int | None) -> None:
     found = refused(name, *args)
     assert (found.message, found.argument) == (message, at)
-    assert found.help.startswith(f"write it as {name}(")
+    assert found.help.startswith(f"it is used as {name}(")
 
 
 @pytest.mark.parametrize(
     ("name", "usage"),
     [
-        ("SUBSTR", ("SUBSTR(str, int[, int])", "SUBSTR(BINARY, int[, int])")),
-        ("UPPER", ("UPPER(str)",)),
+        ("SUBSTR", ("SUBSTR(a string, a whole number[, a whole number])", "SUBSTR(BINARY, a whole number[, a whole number])")),
+        ("UPPER", ("UPPER(a string)",)),
         ("PI", ("PI()",)),
-        ("COALESCE", ("COALESCE(T, T, ...)",)),
-        ("CONCAT", ("CONCAT(str, ...)", "CONCAT(BINARY, ...)", "CONCAT(ARRAY<T>, ...)")),
-        ("MAP", ("MAP(K, V, ...)",)),
-        ("SUM", ("SUM(num)",)),
-        ("MAX_BY", ("MAX_BY(any, ord)", "MAX_BY(any, ord, int)")),
-        ("MAKE_DT_INTERVAL", ("MAKE_DT_INTERVAL([int[, int[, int[, DECIMAL(18,6)]]]])",)),
+        ("COALESCE", ("COALESCE(a value, a value, ...)",)),
+        ("CONCAT", ("CONCAT(a string, ...)", "CONCAT(BINARY, ...)", "CONCAT(an ARRAY, ...)")),
+        ("MAP", ("MAP(a type that can be sorted, a value, ...)",)),
+        ("SUM", ("SUM(a number)",)),
+        ("MAX_BY", ("MAX_BY(a value, a type that can be sorted)", "MAX_BY(a value, a type that can be sorted, a whole number)")),
+        ("MAKE_DT_INTERVAL", ("MAKE_DT_INTERVAL([a whole number[, a whole number[, a whole number[, DECIMAL(18,6)]]]])",)),
     ],
 )
 def test_usage(name: str, usage: tuple[str, ...]) -> None:
     assert usages(spec_of(name)) == usage
+
+
+def test_no_usage_speaks_in_the_words_of_declarations() -> None:
+    notation = re.compile(rf"\b({'|'.join(CLASS_WORDS)}|[A-Z])\b")
+    shown = [u.removeprefix(name) for name, spec in FUNCTIONS.items() for u in usages(spec)]
+    assert len(shown) >= len(FUNCTIONS) > 300
+    assert [u for u in shown if notation.search(u)] == []
 
 
 def test_sql_of_a_call() -> None:
