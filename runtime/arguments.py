@@ -100,14 +100,17 @@ def _add_explain(explain: argparse.ArgumentParser) -> None:
     explain.add_argument(
         "--stage", choices=("logical", "annotated", "physical", "spark"), default="annotated"
     )
-    explain.add_argument("--format", choices=("text", "json", "mermaid"), default="text")
+    explain.add_argument(
+        "--format", choices=("text", "json", "mermaid"), default="text",
+        help="mermaid: a drawing, to be pasted into a page on GitHub or into mermaid.live",
+    )
     explain.add_argument("--query", metavar="NAME", help="only this query")
     explain.add_argument("--shed", action="store_true", help="where rows go or could go, and why there")
     explain.add_argument(
         "--checkpoint", type=Path, metavar="DIR", help="with --shed: of a run, to show the sifters that it has"
     )
     explain.add_argument(
-        "--picture", type=Path, metavar="DIR", help="with --checkpoint: draw sifters of two attributes there, as SVG"
+        "--picture", type=Path, metavar="DIR", help="with --shed --checkpoint: draw the sifters of two attributes there, as SVG; of nothing else"
     )
 
 

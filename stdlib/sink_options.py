@@ -103,7 +103,7 @@ WEBHOOK = ConnectorSpec(
         OptionSpec(name="token", secret=True, doc="Sent as Authorization: Bearer …"),
         OptionSpec(
             name="timeout", type=OptionType.DURATION, default=10_000, least=1,
-            doc="How long one request may take to be answered.",
+            doc="How long is waited for the connection, and then each time for more of the answer.",
         ),
         OptionSpec(
             name="tries", type=OptionType.INT, default=5, least=1, most=100,

@@ -177,6 +177,7 @@ def before_start(master: str, *, has_checkpoint: bool) -> Diagnostic | None:
     return Diagnostic(
         "SQ0801", f"no Spark master answers at {master}", NO_SPAN,
         help="start it, or correct `--master`; a standalone master listens at port 7077 unless it is told another",
+        notes=("docs/deployment.md, `A cluster on this machine`, says how to start one to try",),
     )
 
 

@@ -428,6 +428,10 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("streamq ")
     assert usage("--help") == 0
     assert "explain-error" in capsys.readouterr().out
+    assert usage("explain", "--help") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "into mermaid.live" in told
+    assert "sifters of two attributes there, as SVG; of nothing else" in told
     assert cli.main([]) == 2
 
 

@@ -13,7 +13,7 @@ from streamq.runtime.arguments import build_parser
 from streamq.runtime.cli import COMMANDS
 from tests.docs.pages import DOCS, ROOT, Page, pages, read_page
 
-ALL = [read_page(ROOT / "README.md"), *pages(DOCS)]
+ALL = [read_page(ROOT / "README.md"), *pages(DOCS), *pages(ROOT / "examples")]
 ROOMS = ("dsl", "stdlib", "compiler", "runtime", "tests", "docs", "examples")
 
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")

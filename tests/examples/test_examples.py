@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,20 @@ def test_compiles(file: Path) -> None:
     assert _problems(result) == []
     assert result.plan is not None
     assert result.plan.queries
+
+
+def test_programs_that_need_data_say_how_it_is_made() -> None:
+    """`check` refuses them until then: the command is in the program itself, and on the page of all examples."""
+    page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    need = {file.parent for file in FILES if "'data/" in file.read_text(encoding="utf-8")}
+    assert len(need) == 3
+    for file in PROGRAMS:
+        said = re.search(r"^-- Make the data first: +(python .+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+        assert (said is not None) == (file.parent in need), file
+        if said is not None:
+            assert f"`{said[1]}`" in page, file
+            module = said[1].split()[-1].removesuffix(".py").replace(".", "/")
+            assert (EXAMPLES.parent / f"{module}.py").is_file(), file
 
 
 @pytest.mark.parametrize("file", PROGRAMS, ids=_name)

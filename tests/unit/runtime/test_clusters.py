@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -79,6 +80,8 @@ def test_a_master_that_does_not_answer_is_told_at_once() -> None:
         found = before_start(f"spark://127.0.0.1:{port}", has_checkpoint=False)
         assert found is not None
         assert (found.code, found.message) == ("SQ0801", f"no Spark master answers at spark://127.0.0.1:{port}")
+        page, section = re.findall(r"^(\S+), `(.+)`, says how", found.notes[0])[0]
+        assert f"\n### {section}\n" in (Path(__file__).parents[3] / page).read_text(encoding="utf-8")
         closed.listen()
         assert before_start(f"spark://127.0.0.1:1,127.0.0.1:{port}", has_checkpoint=False) is None
     assert before_start("spark://localhost", has_checkpoint=False) is not None
