@@ -30,6 +30,12 @@ Small, as the share that is kept moves with it.
 NEAR = 0.94
 """The part of the goal above which the oldest result of a micro-batch counts as too old."""
 
+SHORT = 0.85
+"""A micro-batch that took a smaller part of what was planned was short: more could have been kept of it."""
+
+CHEAP, MORE = 0.1, 2.0
+"""So many times more is kept after a short micro-batch, where that is thought to take no larger part of the next one."""
+
 LIMIT = 0.97
 """The part of the goal that no micro-batch may be expected to exceed, however it comes."""
 
@@ -195,9 +201,21 @@ def decide(
         usual_keep = _followed(before.usual, usual_keep, steady >= SETTLED, UNSURE if usual == wanted else SLOWLY)
     fits = min(cost.budget(arrived, left, throttle.held), most) / arrived
     kept = _within(min(usual_keep, _of_others(fits, stays)), throttle.least)
+    if throttle.share is None and steady > 0 and behind_ms == 0 and waited_ms < SHORT * planned / 2:
+        tried = _tried(before, (cost.work + cost.hold * throttle.holding) * arrived, planned / 2)
+        kept, usual_keep = max(kept, tried), max(usual_keep, tried)
     whole = (stays + (1 - stays) * kept) * usual
     reachable = kept > throttle.least or cost.time(usual, whole, holding * whole) <= planned / 2
     return Decision(kept, rate, reachable, usual_keep, steady)
+
+
+def _tried(before: Decision, work_ms: float, planned_ms: float) -> float:
+    """What is kept at least where the micro-batch before was shorter than planned, and more can cost next to nothing.
+
+    A cost that was learned at a slow start takes rows for dearer than they are, and as long as next to none is kept nothing tells.
+    ``work_ms``: what all rows of the micro-batch are thought to cost, beyond being read.
+    """
+    return min(1.0, MORE * before.keep) if before.keep * work_ms < CHEAP * planned_ms else 0.0
 
 
 def _of_others(share: float, stays: float) -> float:

@@ -49,7 +49,7 @@ from tests.support.cluster import Cluster
 RANGE_S, SLIDE_S, DELAY_S = 10, 2, 4
 GUESS, MORE, FULL = 10_000.0, 3.0, 0.7
 """Bids per second that are offered first, and so many times more until no larger part of them is kept than that."""
-CALIBRATION_S, SETTLED_S = 120.0, 60.0
+CALIBRATION_S, SETTLED_S = 240.0, 120.0
 """How long the runs take that find out what the program can take, and from when on they count: the JVM compiles before."""
 LOOK_S = 5.0
 STYLES = ("a", "b", "c", "goal", "d")
@@ -224,6 +224,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=40.0)
     parser.add_argument("--factor", type=float, default=1.5)
     parser.add_argument("--goal", type=float, default=4.0)
+    parser.add_argument("--offer", type=float, help="bids per second, in place of what is found out")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--picture", type=Path)
     args = parser.parse_args()
@@ -237,13 +238,13 @@ def main() -> int:
             more = ["--master", cluster.master, "--set", "spark.executor.memory=700m"]
             watched = [worker.pid for worker in cluster.running]
         offer = able = GUESS
-        for turn in count():
+        for turn in count() if args.offer is None else ():
             able = run(folder / f"able-{turn}", offer, CALIBRATION_S, args.goal, more, watched).kept_per_s(SETTLED_S)
             print(f"of {offer:,.0f} bids/s the program keeps {able:,.0f}", flush=True)
             if able <= FULL * offer:
                 break
             offer *= MORE
-        offered = args.factor * able
+        offered = args.factor * able if args.offer is None else args.offer
         print(f"{offered:,.0f} are offered for {args.minutes:g} minutes", flush=True)
         outcome = run(folder / "long", offered, 60 * args.minutes, args.goal, more, watched)
         if args.picture is not None:

@@ -121,6 +121,19 @@ def test_a_larger_micro_batch_is_cut_and_the_throttle_fraction_stands_still() ->
     assert larger.keep < 0.8 * before.keep
 
 
+@pytest.mark.parametrize(("waited_ms", "keep", "doubled"), [(1200.0, 0.002, True), (1500.0, 0.002, False), (1200.0, 0.5, False)])
+def test_after_a_short_micro_batch_more_is_tried_where_that_costs_next_to_nothing(waited_ms: float, keep: float, doubled: bool) -> None:
+    """What was learned at a slow start: reading takes all the time there is, so next to nothing may be kept, and nothing tells."""
+    wrong = CostModel(Cost(300.0, 0.033, 0.25), most_kept=100)
+    before = Decision(keep, 30.0, True, keep, steady=5)
+    kept = decide(Throttle(4000.0, wrong), round(30 * waited_ms), waited_ms, before).keep
+    assert (kept == 2 * keep) == doubled
+    assert kept < 0.02
+    # Queries that shed together, and rows that were left by micro-batches before, are no proof of time to spare.
+    assert decide(Throttle(4000.0, wrong, share=keep), round(30 * waited_ms), waited_ms, before).keep <= keep
+    assert decide(Throttle(4000.0, wrong), round(30 * waited_ms), waited_ms, before, behind_ms=100.0).keep < 2 * keep
+
+
 def load(multiple: float, seed: int) -> list[Batch]:
     """Three minutes at so many times the 158,000 rows a second that can be kept without reading more."""
     return Engine(rate=lambda _: multiple * 158_000, cost=lambda _: COST, seed=seed).run(180)
