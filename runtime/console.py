@@ -336,7 +336,10 @@ def progress_line(view: QueryView) -> str:
 
 def summary_text(report: RunReport) -> Text:
     """The sums of a run, two lines per query: where its rows went, and how fast."""
-    lines = [Text(f"{_ENDINGS[report.ended_by]} after {report.seconds:.1f} s", style="bold")]
+    ended = f"{_ENDINGS[report.ended_by]} after {report.seconds:.1f} s"
+    if report.ended_by == "duration" and report.timed_s is not None:
+        ended = f"time is up {report.timed_s:g} s after the first micro-batch, {report.seconds:.1f} s after the start"
+    lines = [Text(ended, style="bold")]
     seconds = max(report.seconds, 0.001)
     for t in report.totals:
         went = [f"{t.kept:,} kept", f"{t.shed:,} shed"]
@@ -351,6 +354,8 @@ def summary_text(report: RunReport) -> Text:
             f"{t.batches:,} batch{'es' if t.batches != 1 else ''}",
             f"worst age {_duration(t.worst_age_ms)}",
         ]
+        if t.latency_goal_ms is not None:
+            facts.append(f"goal {t.latency_goal_ms / 1000:g} s: missed in {t.missed_goal:,} of {t.batches:,} micro-batches")
         if t.refused:
             facts.append(f"{t.refused:,} that the sink would not take put aside")
         if t.backlog_rows:

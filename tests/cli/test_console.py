@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -199,6 +200,19 @@ def test_progress_and_summary_hold_the_numbers() -> None:
         "watermark 2024-01-01\n"
         "00:00:04"
     )
+
+
+def test_a_summary_says_from_when_the_time_counted() -> None:
+    report = RunReport("duration", 45.7, (QueryTotals("hot"),), timed_s=20.0)
+    assert str(summary_text(report)).splitlines()[0] == "time is up 20 s after the first micro-batch, 45.7 s after the start"
+
+
+def test_a_summary_says_how_often_a_goal_was_missed() -> None:
+    totals = QueryTotals("hot", latency_goal_ms=5_000)
+    for age in (4_000, 19_900, 5_000):
+        totals = totals.plus(replace(SAMPLE, result_age_ms=age))
+    assert "worst age 19.9 s, goal 5 s: missed in 1 of 3 micro-batches" in str(summary_text(RunReport("duration", 20.0, (totals,))))
+    assert "goal" not in str(summary_text(RunReport("duration", 20.0, (QueryTotals("hot").plus(SAMPLE),))))
 
 
 def test_goals_have_columns_of_their_own() -> None:
