@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
@@ -30,8 +31,11 @@ PLAIN_SECONDS = 3.0
 
 JSON_VERSION = 1
 
-DATED, DATED_WITH_GOALS = 100, 120
-"""Columns of a screen from which on watermarks have their date, without and with what is said of goals."""
+DROPPED = ("date", "out/s", "in/s", "batch", "watermark", "coverage", "goal", "late", "malformed", "rows in", "keep", "put aside")
+"""What a narrow screen goes without, in this order: the date of watermarks, then columns. Digits are never cut."""
+
+NAME_CELLS = 24
+"""A query's name is cut to so much where that keeps a column."""
 
 _ENDINGS = {
     "finished": "all input read",
@@ -282,37 +286,62 @@ def progress_table(
     """One line per query: what came in, what was kept, how fast, how old.
 
     Rows that are malformed or were put aside have a column where there are any, as have the share that is kept (of the last micro-batch, and of
-    the last seconds) and the age that is asked for; a narrow screen gets no dates.
+    the last seconds) and the age that is asked for. ``width``: of the screen; what does not fit is left out (``DROPPED``).
     """
     goals = goals_ms or {}
     rare = {n: f for n, f in _RARE.items() if any(getattr(view.totals, f) for view in views.values())}
-    table = _table()
-    table.add_column("query", no_wrap=True)
-    names = ["rows in", "kept", "shed", "in/s", "out/s", "batch", "age", "late"]
-    if goals:
-        names[3:3] = ["keep", "coverage"]
-        names.insert(names.index("age") + 1, "goal")
-    for name in (*names, *rare):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("watermark", no_wrap=True)
+    columns = {"query": [visible(name) for name in views]}
     for name, view in views.items():
-        totals, latest = view.totals, view.latest
-        rate_in, rate_out = view.rates()
-        watermark = short_time(totals.watermark)
-        cells = [
-            _count(totals.rows_in), _count(totals.kept), _count(totals.shed), _count(rate_in),
-            _count(rate_out), _duration(latest.batch_ms) if latest else "",
-            _duration(latest.result_age_ms) if latest else "", _count(totals.late),
-        ]
-        if goals:
-            cells[3:3] = [_percent(latest.kept, latest.shed), _percent(*view.recent())] if latest else ["", ""]
-            goal = goals.get(name)
-            cells.insert(-1, "" if goal is None else _duration(goal))
-        cells += [_count(getattr(totals, of)) for of in rare.values()]
-        dated = width >= (DATED_WITH_GOALS if goals else DATED)
-        cells.append(watermark if dated else watermark.partition(" ")[2])
-        table.add_row(Text(visible(name)), *cells)
+        for column, cell in _cells(view, goals.get(name), rare).items():
+            if goals or column not in _OF_GOALS:
+                columns.setdefault(column, []).append(cell)
+    for what in DROPPED:
+        if _needed(columns) <= width:
+            break
+        if what == "date":
+            columns["watermark"] = [text.partition(" ")[2] for text in columns.get("watermark", [])]
+        else:
+            columns.pop(what, None)
+    others = {name: cells for name, cells in columns.items() if name != "query"}
+    table = _table()
+    for name in columns:
+        longest = max(1, width - _needed(others) - GAP) if name == "query" else None
+        table.add_column(
+            name, justify="left" if name in ("query", "watermark") else "right", no_wrap=True, max_width=longest
+        )
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*map(Text, row))
     return table
+
+
+_OF_GOALS = ("keep", "coverage", "goal")
+GAP = 2
+"""Cells between two columns, and at both ends together."""
+
+
+def _cells(view: QueryView, goal_ms: int | None, rare: Mapping[str, str]) -> dict[str, str]:
+    """What the table says of a query, by column."""
+    totals, latest = view.totals, view.latest
+    rate_in, rate_out = view.rates()
+    return {
+        "rows in": _count(totals.rows_in), "kept": _count(totals.kept), "shed": _count(totals.shed),
+        "keep": _percent(latest.kept, latest.shed) if latest else "",
+        "coverage": _percent(*view.recent()) if latest else "",
+        "in/s": _count(rate_in), "out/s": _count(rate_out),
+        "batch": _duration(latest.batch_ms) if latest else "",
+        "age": _duration(latest.result_age_ms) if latest else "",
+        "goal": "" if goal_ms is None else _duration(goal_ms), "late": _count(totals.late),
+        **{name: _count(getattr(totals, of)) for name, of in rare.items()},
+        "watermark": short_time(totals.watermark),
+    }
+
+
+def _needed(columns: Mapping[str, list[str]]) -> int:
+    """Cells of a screen that a table of these columns takes."""
+    widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
+    if "query" in widths:
+        widths["query"] = min(widths["query"], NAME_CELLS)
+    return sum(widths.values()) + GAP * len(widths)
 
 
 def progress_line(view: QueryView) -> str:

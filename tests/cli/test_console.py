@@ -16,6 +16,7 @@ from streamq.runtime.console import (
     JsonListener,
     LiveListener,
     PlainListener,
+    QueryView,
     QuietListener,
     progress_table,
     rows_table,
@@ -157,9 +158,9 @@ def test_one_line_form_and_summary() -> None:
 # --- results and progress ------------------------------------------------------------------------
 
 
-def drawn(thing: RenderableType) -> str:
+def drawn(thing: RenderableType, width: int = 100) -> str:
     out = io.StringIO()
-    Console(file=out, width=100, color_system=None, markup=False, highlight=False).print(thing)
+    Console(file=out, width=width, color_system=None, markup=False, highlight=False).print(thing)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
@@ -225,6 +226,31 @@ def test_goals_have_columns_of_their_own() -> None:
     assert head[5:8] == ["keep", "coverage", "in/s"]
     assert hot[4:6] == ["90%", "90%"]
     assert "2.0" in hot
+
+
+@pytest.mark.parametrize("name", ["hot", "what_sells_right_now_in_all_of_our_shops"])
+@pytest.mark.parametrize(
+    ("width", "goals", "there"),
+    [
+        (60, False, "query kept shed age"),
+        (80, False, "query rows in kept shed age late malformed"),
+        (80, True, "query rows in kept shed keep age malformed"),
+        (100, False, "query rows in kept shed batch age late malformed watermark"),
+        (100, True, "query rows in kept shed keep coverage age goal late malformed"),
+        (120, False, "query rows in kept shed in/s out/s batch age late malformed watermark"),
+        (120, True, "query rows in kept shed keep coverage batch age goal late malformed watermark"),
+    ],
+)
+def test_a_narrow_screen_has_fewer_columns_and_whole_numbers(name: str, width: int, goals: bool, there: str) -> None:
+    view = QueryView(QueryTotals(name))
+    sample = replace(SAMPLE, rows_in=99_999, kept=98_765, shed=12_345, malformed=12_000, batch_ms=12_500, result_age_ms=19_900)
+    view.add(sample, QueryTotals(name).plus(sample))
+    head, _, line = drawn(progress_table({name: view}, width, {name: 5000} if goals else {}), width).strip("\n").splitlines()
+    assert set(there.replace("rows in", "rows_in").split()) <= set(head.replace("rows in", "rows_in").split())
+    assert "…" not in head
+    assert "…" not in line.replace(line.split()[0], "")
+    assert max(len(head), len(line)) <= width
+    assert {"98,765", "12,345"} <= set(line.split())
 
 
 def test_a_terminal_gets_rows_above_a_table_that_is_redrawn() -> None:
