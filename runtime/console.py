@@ -11,7 +11,7 @@ from typing import TextIO
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -22,6 +22,7 @@ from streamq.runtime.cells import LONGEST, cell_text, is_number, json_cell
 from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows, RunReport
 from streamq.runtime.report.joined import words
 from streamq.runtime.run import Event, Happened, SilentListener
+from streamq.runtime.waiting import Waiting
 
 RATE_SECONDS = 5.0
 """Rates are means over the batches that ended in this stretch of time."""
@@ -76,6 +77,8 @@ class QueryView:
         )
 
 
+STARTING = "starting Spark …"
+
 _TOLD = (Event.FAILURE, Event.RESTART, Event.QUARANTINE, Event.GIVEN_UP, Event.STOPPING)
 """What is told when it happens; the other events are seen from the progress."""
 
@@ -92,12 +95,31 @@ def happened_text(what: Happened, queries: int) -> str:
 
 
 class _Views(SilentListener):
-    """Keeps a view per query for the listeners that show progress."""
+    """Keeps a view per query for the listeners that show progress, and says that Spark starts. Use as a context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, console: Console) -> None:
         self.views: dict[str, QueryView] = {}
+        self._console = console
+        self._waiting: Waiting | None = None
+
+    def __exit__(self, *exc: object) -> None:
+        self._print()
+
+    def preparing(self) -> None:
+        self._print()
+        terminal = self._console.is_terminal and not self._console.is_dumb_terminal
+        self._waiting = Waiting(self._console.file, STARTING, terminal=terminal)
+
+    def _print(self, *things: RenderableType, soft_wrap: bool = False) -> None:
+        """Prints, where the line that counts has been."""
+        if self._waiting is not None:
+            self._waiting.end()
+            self._waiting = None
+        for thing in things:
+            self._console.print(thing, soft_wrap=soft_wrap)
 
     def started(self, queries: tuple[str, ...]) -> None:
+        self._print()
         self.views = {name: QueryView(QueryTotals(name)) for name in queries}
 
     def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
@@ -105,32 +127,33 @@ class _Views(SilentListener):
 
 
 class LiveListener(_Views):
-    """A table that is redrawn in place; result rows scroll above it. Use as a context manager."""
+    """A table that is redrawn in place; result rows scroll above it."""
 
     def __init__(self, console: Console, goals_ms: Mapping[str, int] | None = None) -> None:
-        super().__init__()
-        self._console, self._goals = console, goals_ms or {}
+        super().__init__(console)
+        self._goals = goals_ms or {}
         self._live = Live(console=console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> LiveListener:
-        self._live.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
         self._live.stop()
 
-    def preparing(self) -> None:
-        self._live.update(Text("starting Spark …", style="dim"), refresh=True)
+    def started(self, queries: tuple[str, ...]) -> None:
+        super().started(queries)
+        self._live.start()
 
     def rows(self, rows: ResultRows) -> None:
-        self._live.console.print(rows_table(rows))
+        self._print(rows_table(rows))
 
     def notice(self, query: str, text: str) -> None:
-        self._live.console.print(Text(visible(f"{query}: {text}"), style="yellow"))
+        self._print(Text(visible(f"{query}: {text}"), style="yellow"))
 
     def happened(self, what: Happened) -> None:
         if text := happened_text(what, len(self.views)):
-            self._live.console.print(Text(text, style="yellow"))
+            self._print(Text(text, style="yellow"))
 
     def tick(self, seconds: float) -> None:
         note = Text(f"{seconds:.0f} s · Ctrl-C stops", style="dim")
@@ -141,21 +164,14 @@ class PlainListener(_Views):
     """Result rows as tables and a line per query every few seconds, for pipes and files."""
 
     def __init__(self, console: Console) -> None:
-        super().__init__()
-        self._console = console
+        super().__init__(console)
         self._next = PLAIN_SECONDS
 
     def __enter__(self) -> PlainListener:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-    def preparing(self) -> None:
-        self._say("starting Spark …")
-
     def rows(self, rows: ResultRows) -> None:
-        self._console.print(rows_table(rows))
+        self._print(rows_table(rows))
 
     def notice(self, query: str, text: str) -> None:
         self._say(f"{query}: {text}")
@@ -172,7 +188,7 @@ class PlainListener(_Views):
             self._say(f"{seconds:5.0f} s  {name}: {progress_line(view)}")
 
     def _say(self, text: str) -> None:
-        self._console.print(Text(visible(text)), soft_wrap=True)
+        self._print(Text(visible(text)), soft_wrap=True)
 
 
 class QuietListener(SilentListener):

@@ -64,7 +64,7 @@ class Endpoint(SilentListener):
 
     def __post_init__(self) -> None:
         # Else each counter has a second series with the time of its making, which nobody asks for.
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self._counters = {
             name: Counter(f"streamq_{_spelled(name)}", text, ["query"], registry=self.registry)
             for name, text in _COUNTERS.items()

@@ -263,6 +263,7 @@ def test_a_terminal_gets_rows_above_a_table_that_is_redrawn() -> None:
         listener.rows(ROWS)
         listener.tick(7.4)
     text = out.getvalue()
+    assert text.startswith("\rstarting Spark …\r\x1b[2K")
     assert text.index("starting Spark") < text.index("2 of 480 rows") < text.index("Ctrl-C stops")
     assert "watermark" in text
 
