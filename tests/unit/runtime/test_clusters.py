@@ -12,15 +12,18 @@ import pytest
 
 from streamq.compiler.driver import compile_program
 from streamq.runtime.run import RunOptions
+from streamq.runtime.spark import session
 from streamq.runtime.spark.cluster import (
     PYTHON_PATH,
     before_start,
     is_local,
+    level_when_submitted,
     no_shared_folder,
     on_this_machine,
     package_zip,
     settings_of,
 )
+from streamq.runtime.spark.java import JavaHome
 from streamq.runtime.spark.runner import run_plan
 from streamq.runtime.spark.session import resolve_settings
 
@@ -60,6 +63,40 @@ def test_what_the_user_says_of_addresses_and_paths_holds() -> None:
     assert told["spark.driver.host"] == "10.0.0.1"
     assert told["spark.driver.bindAddress"] == "127.0.0.1"
     assert told[PYTHON_PATH] == f"{package_zip().name}:/more"
+
+
+def test_under_spark_submit_spark_says_little_unless_it_is_told_how_to_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert level_when_submitted({}) == {}
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    (tmp_path / "log4j2.properties.template").touch()
+    assert level_when_submitted({"spark.driver.extraJavaOptions": "-Xss4m"}) == {"spark.log.level": "WARN"}
+    assert level_when_submitted({"spark.driver.extraJavaOptions": "-Dlog4j2.configurationFile=mine"}) == {}
+    (tmp_path / "log4j2.properties").touch()
+    assert level_when_submitted({}) == {}
+
+
+@pytest.mark.parametrize(("told", "level"), [({}, "WARN"), ({"spark.log.level": "INFO"}, "INFO")])
+def test_the_level_of_a_submitted_session(
+    told: dict[str, str], level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to the moment in which the session would be made."""
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setattr(session, "submitted_settings", lambda: told)
+    seen: dict[str, object] = {}
+
+    def stop(chosen: dict[str, object], *_: object, **__: object) -> None:
+        seen.update(chosen)
+        raise InterruptedError
+
+    monkeypatch.setattr(session, "resolve_settings", stop)
+    with pytest.raises(InterruptedError):
+        session.create_session({}, java=JavaHome(tmp_path, tmp_path, 21, "PATH"), jvm_flags=())
+    assert seen == {"spark.log.level": level}
 
 
 def test_a_run_on_a_master_elsewhere_needs_a_checkpoint() -> None:
