@@ -30,6 +30,11 @@ from streamq.runtime.steered import latency_goal
 GONE = (Py4JError, ConnectionRefusedError, ConnectionResetError)
 """What calls raise when the Java process has ended."""
 
+NO_EXECUTOR = (
+    "no executor yet: no worker has registered with the master, or none has a free core and the memory of "
+    "`spark.executor.memory`; the master's web page lists its workers"
+)
+
 POLL_SECONDS = 0.2
 WARM_UP_SECONDS = 120.0
 """How long a duration waits for every query's first micro-batch, in which Spark compiles its code."""
@@ -167,7 +172,7 @@ class Watch:
         """Spark waits without a word for a cluster that has nothing to give."""
         self.executors = None
         if count() == 0:
-            self.listener.notice("cluster", "no executor yet: no worker has a free core and the memory of `spark.executor.memory`")
+            self.listener.notice("cluster", NO_EXECUTOR)
 
     def _hear(self) -> None:
         """What the reception of edges has to say, which speaks from threads of its own."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import threading
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from streamq.compiler.driver import compile_program
-from streamq.runtime.run import RunOptions
+from streamq.runtime.run import RunOptions, SilentListener
 from streamq.runtime.spark import session
 from streamq.runtime.spark.cluster import (
     PYTHON_PATH,
@@ -26,6 +28,7 @@ from streamq.runtime.spark.cluster import (
 from streamq.runtime.spark.java import JavaHome
 from streamq.runtime.spark.runner import run_plan
 from streamq.runtime.spark.session import resolve_settings
+from streamq.runtime.spark.watching import Watch
 
 
 @pytest.mark.parametrize(
@@ -120,6 +123,19 @@ def test_a_master_that_does_not_answer_is_told_at_once() -> None:
         assert before_start(f"spark://127.0.0.1:1,127.0.0.1:{port}", has_checkpoint=False) is None
     assert before_start("spark://localhost", has_checkpoint=False) is not None
     assert before_start("local[2]", has_checkpoint=False) is None
+
+
+@pytest.mark.parametrize(("executors", "told"), [(0, 1), (1, 0)])
+def test_a_cluster_that_gives_no_executor_may_have_no_worker(executors: int, told: int) -> None:
+    said: list[str] = []
+
+    class Hears(SilentListener):
+        def notice(self, query: str, text: str) -> None:
+            said.append(text)
+
+    run = Watch(RunOptions(duration_s=0.0), Hears(), threading.Event(), executors=lambda: executors)
+    run.watch(time.monotonic() - 60)
+    assert ["no worker has registered with the master" in text for text in said] == [True] * told
 
 
 def test_the_package_works_from_its_zip_file_alone(tmp_path: Path) -> None:
