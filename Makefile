@@ -26,8 +26,9 @@ venv: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@test -x $(BIN)/python || { echo "Making the virtual environment $(VENV)."; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing StreamQ, pyspark (500 MB) and the tools of the tests into it: 1.5 GB in all, a minute or two, more on a slow line."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@$(BIN)/python -c 'from streamq.runtime.spark.java import find_java; find_java()' 2>/dev/null || \
 	  { echo "No Java 17 or later was found: installing one with pip."; \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,java]'; }
@@ -35,6 +36,8 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP)
 	$(BIN)/streamq run examples/nexmark/hot_items.cql --for 20s
+	@echo
+	@echo "Next: . $(BIN)/activate, then streamq init my-project makes a project of your own; docs/getting-started.md goes step by step."
 
 # Other numbers of events, single queries, without Spark: make nexmark NEXMARK="--only q5,q7 --no-spark"
 nexmark: $(STAMP)

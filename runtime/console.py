@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from rich import box
-from rich.console import Console, Group
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +22,7 @@ from streamq.runtime.cells import LONGEST, cell_text, is_number, json_cell
 from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows, RunReport
 from streamq.runtime.report.joined import words
 from streamq.runtime.run import Event, Happened, SilentListener
+from streamq.runtime.waiting import Waiting
 
 RATE_SECONDS = 5.0
 """Rates are means over the batches that ended in this stretch of time."""
@@ -30,8 +32,11 @@ PLAIN_SECONDS = 3.0
 
 JSON_VERSION = 1
 
-DATED, DATED_WITH_GOALS = 100, 120
-"""Columns of a screen from which on watermarks have their date, without and with what is said of goals."""
+DROPPED = ("date", "out/s", "in/s", "batch", "watermark", "coverage", "goal", "late", "malformed", "rows in", "keep", "put aside")
+"""What a narrow screen goes without, in this order: the date of watermarks, then columns. Digits are never cut."""
+
+NAME_CELLS = 24
+"""A query's name is cut to so much where that keeps a column."""
 
 _ENDINGS = {
     "finished": "all input read",
@@ -72,6 +77,8 @@ class QueryView:
         )
 
 
+STARTING = "starting Spark …"
+
 _TOLD = (Event.FAILURE, Event.RESTART, Event.QUARANTINE, Event.GIVEN_UP, Event.STOPPING)
 """What is told when it happens; the other events are seen from the progress."""
 
@@ -88,12 +95,31 @@ def happened_text(what: Happened, queries: int) -> str:
 
 
 class _Views(SilentListener):
-    """Keeps a view per query for the listeners that show progress."""
+    """Keeps a view per query for the listeners that show progress, and says that Spark starts. Use as a context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, console: Console) -> None:
         self.views: dict[str, QueryView] = {}
+        self._console = console
+        self._waiting: Waiting | None = None
+
+    def __exit__(self, *exc: object) -> None:
+        self._print()
+
+    def preparing(self) -> None:
+        self._print()
+        terminal = self._console.is_terminal and not self._console.is_dumb_terminal
+        self._waiting = Waiting(self._console.file, STARTING, terminal=terminal)
+
+    def _print(self, *things: RenderableType, soft_wrap: bool = False) -> None:
+        """Prints, where the line that counts has been."""
+        if self._waiting is not None:
+            self._waiting.end()
+            self._waiting = None
+        for thing in things:
+            self._console.print(thing, soft_wrap=soft_wrap)
 
     def started(self, queries: tuple[str, ...]) -> None:
+        self._print()
         self.views = {name: QueryView(QueryTotals(name)) for name in queries}
 
     def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
@@ -101,32 +127,33 @@ class _Views(SilentListener):
 
 
 class LiveListener(_Views):
-    """A table that is redrawn in place; result rows scroll above it. Use as a context manager."""
+    """A table that is redrawn in place; result rows scroll above it."""
 
     def __init__(self, console: Console, goals_ms: Mapping[str, int] | None = None) -> None:
-        super().__init__()
-        self._console, self._goals = console, goals_ms or {}
+        super().__init__(console)
+        self._goals = goals_ms or {}
         self._live = Live(console=console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> LiveListener:
-        self._live.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
         self._live.stop()
 
-    def preparing(self) -> None:
-        self._live.update(Text("starting Spark …", style="dim"), refresh=True)
+    def started(self, queries: tuple[str, ...]) -> None:
+        super().started(queries)
+        self._live.start()
 
     def rows(self, rows: ResultRows) -> None:
-        self._live.console.print(rows_table(rows))
+        self._print(rows_table(rows))
 
     def notice(self, query: str, text: str) -> None:
-        self._live.console.print(Text(visible(f"{query}: {text}"), style="yellow"))
+        self._print(Text(visible(f"{query}: {text}"), style="yellow"))
 
     def happened(self, what: Happened) -> None:
         if text := happened_text(what, len(self.views)):
-            self._live.console.print(Text(text, style="yellow"))
+            self._print(Text(text, style="yellow"))
 
     def tick(self, seconds: float) -> None:
         note = Text(f"{seconds:.0f} s · Ctrl-C stops", style="dim")
@@ -137,21 +164,14 @@ class PlainListener(_Views):
     """Result rows as tables and a line per query every few seconds, for pipes and files."""
 
     def __init__(self, console: Console) -> None:
-        super().__init__()
-        self._console = console
+        super().__init__(console)
         self._next = PLAIN_SECONDS
 
     def __enter__(self) -> PlainListener:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-    def preparing(self) -> None:
-        self._say("starting Spark …")
-
     def rows(self, rows: ResultRows) -> None:
-        self._console.print(rows_table(rows))
+        self._print(rows_table(rows))
 
     def notice(self, query: str, text: str) -> None:
         self._say(f"{query}: {text}")
@@ -168,7 +188,7 @@ class PlainListener(_Views):
             self._say(f"{seconds:5.0f} s  {name}: {progress_line(view)}")
 
     def _say(self, text: str) -> None:
-        self._console.print(Text(visible(text)), soft_wrap=True)
+        self._print(Text(visible(text)), soft_wrap=True)
 
 
 class QuietListener(SilentListener):
@@ -282,37 +302,62 @@ def progress_table(
     """One line per query: what came in, what was kept, how fast, how old.
 
     Rows that are malformed or were put aside have a column where there are any, as have the share that is kept (of the last micro-batch, and of
-    the last seconds) and the age that is asked for; a narrow screen gets no dates.
+    the last seconds) and the age that is asked for. ``width``: of the screen; what does not fit is left out (``DROPPED``).
     """
     goals = goals_ms or {}
     rare = {n: f for n, f in _RARE.items() if any(getattr(view.totals, f) for view in views.values())}
-    table = _table()
-    table.add_column("query", no_wrap=True)
-    names = ["rows in", "kept", "shed", "in/s", "out/s", "batch", "age", "late"]
-    if goals:
-        names[3:3] = ["keep", "coverage"]
-        names.insert(names.index("age") + 1, "goal")
-    for name in (*names, *rare):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("watermark", no_wrap=True)
+    columns = {"query": [visible(name) for name in views]}
     for name, view in views.items():
-        totals, latest = view.totals, view.latest
-        rate_in, rate_out = view.rates()
-        watermark = short_time(totals.watermark)
-        cells = [
-            _count(totals.rows_in), _count(totals.kept), _count(totals.shed), _count(rate_in),
-            _count(rate_out), _duration(latest.batch_ms) if latest else "",
-            _duration(latest.result_age_ms) if latest else "", _count(totals.late),
-        ]
-        if goals:
-            cells[3:3] = [_percent(latest.kept, latest.shed), _percent(*view.recent())] if latest else ["", ""]
-            goal = goals.get(name)
-            cells.insert(-1, "" if goal is None else _duration(goal))
-        cells += [_count(getattr(totals, of)) for of in rare.values()]
-        dated = width >= (DATED_WITH_GOALS if goals else DATED)
-        cells.append(watermark if dated else watermark.partition(" ")[2])
-        table.add_row(Text(visible(name)), *cells)
+        for column, cell in _cells(view, goals.get(name), rare).items():
+            if goals or column not in _OF_GOALS:
+                columns.setdefault(column, []).append(cell)
+    for what in DROPPED:
+        if _needed(columns) <= width:
+            break
+        if what == "date":
+            columns["watermark"] = [text.partition(" ")[2] for text in columns.get("watermark", [])]
+        else:
+            columns.pop(what, None)
+    others = {name: cells for name, cells in columns.items() if name != "query"}
+    table = _table()
+    for name in columns:
+        longest = max(1, width - _needed(others) - GAP) if name == "query" else None
+        table.add_column(
+            name, justify="left" if name in ("query", "watermark") else "right", no_wrap=True, max_width=longest
+        )
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*map(Text, row))
     return table
+
+
+_OF_GOALS = ("keep", "coverage", "goal")
+GAP = 2
+"""Cells between two columns, and at both ends together."""
+
+
+def _cells(view: QueryView, goal_ms: int | None, rare: Mapping[str, str]) -> dict[str, str]:
+    """What the table says of a query, by column."""
+    totals, latest = view.totals, view.latest
+    rate_in, rate_out = view.rates()
+    return {
+        "rows in": _count(totals.rows_in), "kept": _count(totals.kept), "shed": _count(totals.shed),
+        "keep": _percent(latest.kept, latest.shed) if latest else "",
+        "coverage": _percent(*view.recent()) if latest else "",
+        "in/s": _count(rate_in), "out/s": _count(rate_out),
+        "batch": _duration(latest.batch_ms) if latest else "",
+        "age": _duration(latest.result_age_ms) if latest else "",
+        "goal": "" if goal_ms is None else _duration(goal_ms), "late": _count(totals.late),
+        **{name: _count(getattr(totals, of)) for name, of in rare.items()},
+        "watermark": short_time(totals.watermark),
+    }
+
+
+def _needed(columns: Mapping[str, list[str]]) -> int:
+    """Cells of a screen that a table of these columns takes."""
+    widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
+    if "query" in widths:
+        widths["query"] = min(widths["query"], NAME_CELLS)
+    return sum(widths.values()) + GAP * len(widths)
 
 
 def progress_line(view: QueryView) -> str:
@@ -336,7 +381,10 @@ def progress_line(view: QueryView) -> str:
 
 def summary_text(report: RunReport) -> Text:
     """The sums of a run, two lines per query: where its rows went, and how fast."""
-    lines = [Text(f"{_ENDINGS[report.ended_by]} after {report.seconds:.1f} s", style="bold")]
+    ended = f"{_ENDINGS[report.ended_by]} after {report.seconds:.1f} s"
+    if report.ended_by == "duration" and report.timed_s is not None:
+        ended = f"time is up {report.timed_s:g} s after the first micro-batch, {report.seconds:.1f} s after the start"
+    lines = [Text(ended, style="bold")]
     seconds = max(report.seconds, 0.001)
     for t in report.totals:
         went = [f"{t.kept:,} kept", f"{t.shed:,} shed"]
@@ -351,6 +399,8 @@ def summary_text(report: RunReport) -> Text:
             f"{t.batches:,} batch{'es' if t.batches != 1 else ''}",
             f"worst age {_duration(t.worst_age_ms)}",
         ]
+        if t.latency_goal_ms is not None:
+            facts.append(f"goal {t.latency_goal_ms / 1000:g} s: missed in {t.missed_goal:,} of {t.batches:,} micro-batches")
         if t.refused:
             facts.append(f"{t.refused:,} that the sink would not take put aside")
         if t.backlog_rows:

@@ -54,7 +54,11 @@ class QuerySample:
 
 @dataclass(frozen=True, slots=True)
 class QueryTotals:
-    """Sums over the samples of one query; state, watermark and backlog are the latest ones."""
+    """Sums over the samples of one query; state, watermark and backlog are the latest ones.
+
+    ``latency_goal_ms``: how old results may be, None where the query does not say; ``missed_goal``: the micro-batches whose
+    results were older.
+    """
 
     query: str
     batches: int = 0
@@ -73,9 +77,12 @@ class QueryTotals:
     watermark: str = ""
     backlog_rows: int | None = None
     backlog_age_ms: int = 0
+    latency_goal_ms: int | None = None
+    missed_goal: int = 0
 
     def plus(self, sample: QuerySample) -> QueryTotals:
         """The totals with one more sample; idle triggers do not count as batches."""
+        missed = self.latency_goal_ms is not None and sample.result_age_ms > self.latency_goal_ms
         return QueryTotals(
             query=self.query,
             batches=self.batches + 1,
@@ -94,6 +101,8 @@ class QueryTotals:
             watermark=sample.watermark or self.watermark,
             backlog_rows=sample.backlog_rows,
             backlog_age_ms=sample.backlog_age_ms,
+            latency_goal_ms=self.latency_goal_ms,
+            missed_goal=self.missed_goal + missed,
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -224,7 +233,8 @@ class Received:
 class RunReport:
     """How a run ended: ``finished``, ``duration``, ``limit``, ``signal`` or ``failed``.
 
-    ``seconds`` counts from the start of the queries, without the start of Spark. ``memory`` holds
+    ``seconds`` counts from the start of the queries, without the start of Spark. ``timed_s``: the duration that was asked for,
+    None unless it counted from the first micro-batch of every query. ``memory`` holds
     the rows of memory sinks by query, batch after batch. ``unfinished``: the queries that had to be
     stopped, as they had not ended by themselves. ``given_up``: the queries that failed for good, while others may have
     gone on. ``sifted``: of each sifter. ``selected``: of each join that selects.
@@ -241,6 +251,7 @@ class RunReport:
     selected: tuple[Selected, ...] = ()
     received: tuple[Received, ...] = ()
     given_up: tuple[str, ...] = ()
+    timed_s: float | None = None
 
     @property
     def failed(self) -> bool:

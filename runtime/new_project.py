@@ -100,24 +100,33 @@ FILES = {
     ".gitignore": IGNORED,
 }
 
+OF_A_REPOSITORY = (".git", ".gitattributes", ".gitignore", "LICENSE", "LICENSE.md", "LICENSE.txt", "README.md")
+"""What a new repository may hold; a project can be made around it."""
+
 
 def init(args: Arguments) -> int:
-    """Writes the project into a folder that is new or empty, and says what to do next."""
+    """Writes the project into a folder that is new, or holds no more than a new repository; says what to do next.
+
+    A file that is there stays as it is.
+    """
     folder: Path = args.folder
     if folder.is_dir():
-        if found := sorted(entry.name for entry in folder.iterdir() if entry.name != ".git"):
+        if found := sorted(entry.name for entry in folder.iterdir() if entry.name not in OF_A_REPOSITORY):
             raise UsageError(f"{folder} is not empty, it holds {found[0]}: name a new folder")
     elif folder.exists():
         raise UsageError(f"{folder} is a file: name a new folder")
-    for name, text in FILES.items():
+    kept = [name for name in FILES if (folder / name).exists() or (folder / name).is_symlink()]
+    made = [name for name in FILES if name not in kept]
+    for name in made:
         path = folder / name
         make_folder(path.parent)
-        write(path, text.replace("{name}", folder.absolute().name))
+        write(path, FILES[name].replace("{name}", folder.absolute().name))
     print_text(
-        f"{folder}: {', '.join(FILES)}\n"
-        "Next:\n"
-        f"  cd {folder}\n"
-        "  streamq test\n"
+        f"{folder}: {', '.join(made)}\n"
+        + (f"left as it was: {', '.join(kept)}\n" if kept else "")
+        + "Next:\n"
+        + ("" if folder.absolute() == Path.cwd() else f"  cd {folder}\n")
+        + "  streamq test\n"
         "  streamq run program.cql --once"
     )
     return OK

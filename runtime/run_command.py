@@ -141,10 +141,10 @@ def texts_of(plan: PhysicalPlan, sources: SourceMap) -> dict[str, str]:
 
 def _goals(plan: PhysicalPlan) -> dict[str, int]:
     """How old results may be, in milliseconds, for the queries that say so."""
-    return {
-        c.query: c.goal.latency_ms for q in plan.queries for c in q.controls
-        if c.goal is not None and c.goal.latency_ms is not None
-    }
+    from streamq.runtime.steered import latency_goal
+
+    goals = {query.name: latency_goal(query) for query in plan.queries}
+    return {name: ms for name, ms in goals.items() if ms is not None}
 
 
 @contextmanager

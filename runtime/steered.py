@@ -24,6 +24,12 @@ def goals_of(queries: Sequence[PhysicalQuery]) -> dict[str, Goal | None]:
     return goals
 
 
+def latency_goal(query: PhysicalQuery) -> int | None:
+    """How old results of the query may be, in milliseconds; None where it does not say."""
+    goals = (c.goal.latency_ms for c in query.controls if c.goal is not None)
+    return next((ms for ms in goals if ms is not None), None)
+
+
 def interval_ms(options: RunOptions, plan: PhysicalPlan, goal: Goal | None) -> int:
     """The trigger interval of a query: its micro-batches begin at multiples of it, or as soon as the last is done."""
     if options.once:

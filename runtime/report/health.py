@@ -30,16 +30,19 @@ class QueryHealth:
 class Health(SilentListener):
     """The state of each query: ``running``, ``done``, ``restarting`` or ``given_up``. ``now``: seconds of any clock.
 
-    A query that is started again is ``restarting`` until it has done a micro-batch.
+    A query that is started again is ``restarting`` until it has done a micro-batch. ``begun``: Spark is up, and the queries
+    are known.
     """
 
     now: Callable[[], float] = time.monotonic
     queries: dict[str, QueryHealth] = field(default_factory=dict)
     ready: bool = False
     stopping: bool = False
+    begun: bool = False
 
     def started(self, queries: tuple[str, ...]) -> None:
         now = self.now()
+        self.begun = True
         self.queries = {name: QueryHealth("running", now, now) for name in queries}
 
     def sample(self, sample: QuerySample, totals: QueryTotals) -> None:
@@ -68,9 +71,12 @@ class Health(SilentListener):
                 pass
 
     def health(self) -> tuple[bool, str]:
-        """Whether every query runs or is done, and what is known of each as JSON."""
+        """Whether every query runs or is done, and what is known of each as JSON.
+
+        While Spark starts nothing is wrong, but nothing runs either: ``starting``.
+        """
         well = all(one.state in WELL for one in tuple(self.queries.values()))
-        return well, self._told("well" if well else "failing")
+        return well, self._told("failing" if not well else "well" if self.begun else "starting")
 
     def readiness(self) -> tuple[bool, str]:
         """Whether every query has begun and the run is not stopping, and the same JSON."""

@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    disable_created_metrics,
+    start_http_server,
+)
 
 from streamq.runtime.metrics import QuerySample, QueryTotals
 from streamq.runtime.report.health import Health
@@ -57,6 +63,8 @@ class Endpoint(SilentListener):
     health: Health = field(default_factory=Health)
 
     def __post_init__(self) -> None:
+        # Else each counter has a second series with the time of its making, which nobody asks for.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self._counters = {
             name: Counter(f"streamq_{_spelled(name)}", text, ["query"], registry=self.registry)
             for name, text in _COUNTERS.items()

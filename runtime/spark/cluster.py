@@ -168,6 +168,18 @@ def submitted_settings() -> dict[str, str]:
     return {key: value for key, value in SparkConf().getAll() if key.casefold() not in fixed}
 
 
+def level_when_submitted(submitted: Mapping[str, str]) -> dict[str, str]:
+    """WARN where ``spark-submit`` started this process and nobody says how to log: results drown in Spark's lines of INFO else.
+
+    ``submitted``: what ``spark-submit`` was told.
+    """
+    if _SUBMITTED not in os.environ or "log4j" in submitted.get("spark.driver.extraJavaOptions", ""):
+        return {}
+    folder = os.environ.get("SPARK_CONF_DIR") or Path(os.environ.get("SPARK_HOME", ""), "conf")
+    own = any(path.suffix != ".template" for path in Path(folder).glob("log4j2*"))
+    return {} if own else {"spark.log.level": "WARN"}
+
+
 def before_start(master: str, *, has_checkpoint: bool) -> Diagnostic | None:
     """What forbids a run on a master: no folder that all its machines see, or nobody who answers at its address."""
     if not has_checkpoint and (nowhere := no_shared_folder(master)) is not None:

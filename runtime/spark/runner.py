@@ -115,6 +115,7 @@ def _report(run: Watch, ended_by: str, seconds: float) -> RunReport:
         tuple(one.plan.name for one in run.running if not one.over), run.steering.sifted(),
         run.steering.joins.told(), () if run.reception is None else received(run.reception),
         tuple(one.plan.name for one in run.running if one.given_up),
+        run.options.duration_s if run.all_began else None,
     )
 
 

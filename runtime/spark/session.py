@@ -23,6 +23,7 @@ from streamq.runtime.spark.cluster import (
     LOCAL,
     LOOPBACK,
     PYTHON_PATH,
+    level_when_submitted,
     on_this_machine,
     send_package,
     settings_of,
@@ -109,7 +110,8 @@ def create_session(
     Raises :class:`~streamq.runtime.spark.java.JavaNotFound`.
     """
     home = java or find_java()
-    chosen = {k: v for k, v in settings.items() if k.startswith("spark.")} | submitted_settings()
+    submitted = submitted_settings()
+    chosen = level_when_submitted(submitted) | {k: v for k, v in settings.items() if k.startswith("spark.")} | submitted
     flags = [
         *(FAST_START_JVM_FLAGS if fast_start else JVM_FLAGS),
         *(use_flags(home) if jvm_flags is None else jvm_flags),

@@ -25,9 +25,15 @@ from streamq.runtime.spark.sinks import RowFeed
 from streamq.runtime.spark.spool import Spool
 from streamq.runtime.spark.stopping import stop_all, wait_for_batches
 from streamq.runtime.spark.supervisor import Running, Supervisor
+from streamq.runtime.steered import latency_goal
 
 GONE = (Py4JError, ConnectionRefusedError, ConnectionResetError)
 """What calls raise when the Java process has ended."""
+
+NO_EXECUTOR = (
+    "no executor yet: no worker has registered with the master, or none has a free core and the memory of "
+    "`spark.executor.memory`; the master's web page lists its workers"
+)
 
 POLL_SECONDS = 0.2
 WARM_UP_SECONDS = 120.0
@@ -51,6 +57,7 @@ class Watch:
     told: SimpleQueue[str] = field(default_factory=SimpleQueue)
     shown: int = 0
     executors: Callable[[], int] | None = None
+    all_began: bool = False
     _warm_at: float | None = None
 
     def start(self, supervisor: Supervisor, queries: Sequence[PhysicalQuery]) -> None:
@@ -58,7 +65,7 @@ class Watch:
         self.supervisor = supervisor
         failed = []
         for query in queries:
-            one = Running(query, QueryTotals(query.name))
+            one = Running(query, QueryTotals(query.name, latency_goal_ms=latency_goal(query)))
             self.running.append(one)
             failure = supervisor.start(one)
             if failure is not None:
@@ -86,10 +93,10 @@ class Watch:
             if self.options.limit is not None and self._rows_out() >= self.options.limit:
                 return "limit"
             if self._warm_at is None:
-                began_all = self._all_began()
-                if began_all or seconds >= WARM_UP_SECONDS:
+                self.all_began = self._all_began()
+                if self.all_began or seconds >= WARM_UP_SECONDS:
                     self._warm_at = seconds
-                if began_all:
+                if self.all_began:
                     self.listener.happened(Happened(event=Event.READY, text="every query has begun"))
             left = self._left(seconds)
             if left <= 0:
@@ -165,7 +172,7 @@ class Watch:
         """Spark waits without a word for a cluster that has nothing to give."""
         self.executors = None
         if count() == 0:
-            self.listener.notice("cluster", "no executor yet: no worker has a free core and the memory of `spark.executor.memory`")
+            self.listener.notice("cluster", NO_EXECUTOR)
 
     def _hear(self) -> None:
         """What the reception of edges has to say, which speaks from threads of its own."""

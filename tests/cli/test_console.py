@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -15,6 +16,7 @@ from streamq.runtime.console import (
     JsonListener,
     LiveListener,
     PlainListener,
+    QueryView,
     QuietListener,
     progress_table,
     rows_table,
@@ -156,9 +158,9 @@ def test_one_line_form_and_summary() -> None:
 # --- results and progress ------------------------------------------------------------------------
 
 
-def drawn(thing: RenderableType) -> str:
+def drawn(thing: RenderableType, width: int = 100) -> str:
     out = io.StringIO()
-    Console(file=out, width=100, color_system=None, markup=False, highlight=False).print(thing)
+    Console(file=out, width=width, color_system=None, markup=False, highlight=False).print(thing)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
@@ -201,6 +203,19 @@ def test_progress_and_summary_hold_the_numbers() -> None:
     )
 
 
+def test_a_summary_says_from_when_the_time_counted() -> None:
+    report = RunReport("duration", 45.7, (QueryTotals("hot"),), timed_s=20.0)
+    assert str(summary_text(report)).splitlines()[0] == "time is up 20 s after the first micro-batch, 45.7 s after the start"
+
+
+def test_a_summary_says_how_often_a_goal_was_missed() -> None:
+    totals = QueryTotals("hot", latency_goal_ms=5_000)
+    for age in (4_000, 19_900, 5_000):
+        totals = totals.plus(replace(SAMPLE, result_age_ms=age))
+    assert "worst age 19.9 s, goal 5 s: missed in 1 of 3 micro-batches" in str(summary_text(RunReport("duration", 20.0, (totals,))))
+    assert "goal" not in str(summary_text(RunReport("duration", 20.0, (QueryTotals("hot").plus(SAMPLE),))))
+
+
 def test_goals_have_columns_of_their_own() -> None:
     listener = PlainListener(Console(file=io.StringIO()))
     listener.started(("hot", "cold"))
@@ -213,6 +228,31 @@ def test_goals_have_columns_of_their_own() -> None:
     assert "2.0" in hot
 
 
+@pytest.mark.parametrize("name", ["hot", "what_sells_right_now_in_all_of_our_shops"])
+@pytest.mark.parametrize(
+    ("width", "goals", "there"),
+    [
+        (60, False, "query kept shed age"),
+        (80, False, "query rows in kept shed age late malformed"),
+        (80, True, "query rows in kept shed keep age malformed"),
+        (100, False, "query rows in kept shed batch age late malformed watermark"),
+        (100, True, "query rows in kept shed keep coverage age goal late malformed"),
+        (120, False, "query rows in kept shed in/s out/s batch age late malformed watermark"),
+        (120, True, "query rows in kept shed keep coverage batch age goal late malformed watermark"),
+    ],
+)
+def test_a_narrow_screen_has_fewer_columns_and_whole_numbers(name: str, width: int, goals: bool, there: str) -> None:
+    view = QueryView(QueryTotals(name))
+    sample = replace(SAMPLE, rows_in=99_999, kept=98_765, shed=12_345, malformed=12_000, batch_ms=12_500, result_age_ms=19_900)
+    view.add(sample, QueryTotals(name).plus(sample))
+    head, _, line = drawn(progress_table({name: view}, width, {name: 5000} if goals else {}), width).strip("\n").splitlines()
+    assert set(there.replace("rows in", "rows_in").split()) <= set(head.replace("rows in", "rows_in").split())
+    assert "…" not in head
+    assert "…" not in line.replace(line.split()[0], "")
+    assert max(len(head), len(line)) <= width
+    assert {"98,765", "12,345"} <= set(line.split())
+
+
 def test_a_terminal_gets_rows_above_a_table_that_is_redrawn() -> None:
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=True, color_system=None)
@@ -223,6 +263,7 @@ def test_a_terminal_gets_rows_above_a_table_that_is_redrawn() -> None:
         listener.rows(ROWS)
         listener.tick(7.4)
     text = out.getvalue()
+    assert text.startswith("\rstarting Spark …\r\x1b[2K")
     assert text.index("starting Spark") < text.index("2 of 480 rows") < text.index("Ctrl-C stops")
     assert "watermark" in text
 

@@ -59,6 +59,23 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, capsys: pyt
     assert "is a file" in capsys.readouterr().err
 
 
-def test_a_new_repository_is_an_empty_folder(tmp_path: Path) -> None:
+def test_a_new_repository_is_an_empty_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it holds stays as it is, and is named where a file of the project is left out for it."""
     (tmp_path / ".git").mkdir()
+    for name in (".gitignore", "LICENSE", "README.md"):
+        (tmp_path / name).write_text("mine")
     assert main(["init", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "\nleft as it was: README.md, .gitignore\n" in said
+    assert {p.read_text() for p in tmp_path.iterdir() if p.name in (".gitignore", "LICENSE", "README.md")} == {"mine"}
+    assert main(["test", str(tmp_path)]) == 0
+
+
+def test_nobody_is_sent_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "."]) == 0
+    said = capsys.readouterr().out
+    assert said.endswith("Next:\n  streamq test\n  streamq run program.cql --once\n")
+    assert "left as it was" not in said

@@ -6,24 +6,30 @@ import re
 import socket
 import subprocess
 import sys
+import threading
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from streamq.compiler.driver import compile_program
-from streamq.runtime.run import RunOptions
+from streamq.runtime.run import RunOptions, SilentListener
+from streamq.runtime.spark import session
 from streamq.runtime.spark.cluster import (
     PYTHON_PATH,
     before_start,
     is_local,
+    level_when_submitted,
     no_shared_folder,
     on_this_machine,
     package_zip,
     settings_of,
 )
+from streamq.runtime.spark.java import JavaHome
 from streamq.runtime.spark.runner import run_plan
 from streamq.runtime.spark.session import resolve_settings
+from streamq.runtime.spark.watching import Watch
 
 
 @pytest.mark.parametrize(
@@ -63,6 +69,40 @@ def test_what_the_user_says_of_addresses_and_paths_holds() -> None:
     assert told[PYTHON_PATH] == f"{package_zip().name}:/more"
 
 
+def test_under_spark_submit_spark_says_little_unless_it_is_told_how_to_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert level_when_submitted({}) == {}
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    (tmp_path / "log4j2.properties.template").touch()
+    assert level_when_submitted({"spark.driver.extraJavaOptions": "-Xss4m"}) == {"spark.log.level": "WARN"}
+    assert level_when_submitted({"spark.driver.extraJavaOptions": "-Dlog4j2.configurationFile=mine"}) == {}
+    (tmp_path / "log4j2.properties").touch()
+    assert level_when_submitted({}) == {}
+
+
+@pytest.mark.parametrize(("told", "level"), [({}, "WARN"), ({"spark.log.level": "INFO"}, "INFO")])
+def test_the_level_of_a_submitted_session(
+    told: dict[str, str], level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to the moment in which the session would be made."""
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setattr(session, "submitted_settings", lambda: told)
+    seen: dict[str, object] = {}
+
+    def stop(chosen: dict[str, object], *_: object, **__: object) -> None:
+        seen.update(chosen)
+        raise InterruptedError
+
+    monkeypatch.setattr(session, "resolve_settings", stop)
+    with pytest.raises(InterruptedError):
+        session.create_session({}, java=JavaHome(tmp_path, tmp_path, 21, "PATH"), jvm_flags=())
+    assert seen == {"spark.log.level": level}
+
+
 def test_a_run_on_a_master_elsewhere_needs_a_checkpoint() -> None:
     plan = compile_program(
         "SET spark.master = 'spark://nowhere.invalid:7077';"
@@ -86,6 +126,19 @@ def test_a_master_that_does_not_answer_is_told_at_once() -> None:
         assert before_start(f"spark://127.0.0.1:1,127.0.0.1:{port}", has_checkpoint=False) is None
     assert before_start("spark://localhost", has_checkpoint=False) is not None
     assert before_start("local[2]", has_checkpoint=False) is None
+
+
+@pytest.mark.parametrize(("executors", "told"), [(0, 1), (1, 0)])
+def test_a_cluster_that_gives_no_executor_may_have_no_worker(executors: int, told: int) -> None:
+    said: list[str] = []
+
+    class Hears(SilentListener):
+        def notice(self, query: str, text: str) -> None:
+            said.append(text)
+
+    run = Watch(RunOptions(duration_s=0.0), Hears(), threading.Event(), executors=lambda: executors)
+    run.watch(time.monotonic() - 60)
+    assert ["no worker has registered with the master" in text for text in said] == [True] * told
 
 
 def test_the_package_works_from_its_zip_file_alone(tmp_path: Path) -> None:

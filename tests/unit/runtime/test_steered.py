@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from typing import cast
+
 from streamq.compiler.ir.physical import PhysicalPlan
 from streamq.dsl.records import replace
-from streamq.runtime.run import RunOptions
+from streamq.runtime.run import RunOptions, SilentListener
+from streamq.runtime.spark.supervisor import Running, Supervisor
+from streamq.runtime.spark.watching import Watch
 from streamq.runtime.steered import goals_of, interval_ms
 from tests.support.compiling import compile_text
 
@@ -28,6 +33,20 @@ def test_the_only_one_that_is_run_sheds_by_itself() -> None:
     assert goal is not None
     assert goal.latency_ms == 2000
     assert goal.worth is None
+
+
+class Starts:
+    """A supervisor whose queries all start."""
+
+    def start(self, one: Running) -> None:
+        pass
+
+
+def test_the_totals_of_a_run_know_the_goals() -> None:
+    plan = plan_of("QOS LATENCY 2 SECONDS", "QOS LATENCY 4 SECONDS SHED RANDOM", "")
+    run = Watch(RunOptions(), SilentListener(), threading.Event())
+    run.start(cast("Supervisor", Starts()), plan.queries)
+    assert [one.totals.latency_goal_ms for one in run.running] == [2000, 4000, None]
 
 
 def test_trigger_intervals() -> None:

@@ -57,6 +57,14 @@ def test_a_query_that_fails_is_not_well_until_it_has_done_a_batch() -> None:
     assert health.health()[0]
 
 
+def test_before_any_query_exists_a_run_is_starting_and_not_well() -> None:
+    health = Health(Clock())
+    assert (health.health()[0], json.loads(health.health()[1])) == (True, {"status": "starting", "queries": {}})
+    assert not health.readiness()[0]
+    health.started(("a",))
+    assert json.loads(health.health()[1])["status"] == "well"
+
+
 def test_done_is_well_and_given_up_is_not() -> None:
     health = Health(Clock())
     health.started(("a", "b"))

@@ -27,7 +27,7 @@ def endpoint() -> Iterator[Endpoint]:
 def told(endpoint: Endpoint) -> dict[str, float]:
     text = build_opener(ProxyHandler({})).open(endpoint.address, timeout=10).read().decode()
     lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
-    return {name: float(value) for name, _, value in lines if "_created" not in name}
+    return {name: float(value) for name, _, value in lines}
 
 
 def test_counters_add_up_and_gauges_are_the_latest(endpoint: Endpoint) -> None:
@@ -48,6 +48,11 @@ def test_counters_add_up_and_gauges_are_the_latest(endpoint: Endpoint) -> None:
         "streamq_latency_goal_seconds": 2.0, "streamq_kept_share": pytest.approx(7 / 9),
         "streamq_completeness": pytest.approx(0.7), "streamq_state_rows": 7, "streamq_state_bytes": 4096,
     }
+
+
+def test_a_counter_is_one_series(endpoint: Endpoint) -> None:
+    endpoint.started(("hot",))
+    assert not [name for name in told(endpoint) if "_created" in name]
 
 
 def test_what_waits_is_told_where_the_source_tells_it(endpoint: Endpoint) -> None:
