@@ -20,6 +20,9 @@ _MOST_LINES = 3
 
 _ANSI = {"error": "1;31", "warning": "1;33", "note": "1;36", "bold": "1", "gutter": "1;34"}
 
+_NOT_ONE = re.compile(r"[^\x00-\x08\x0a-\x7f]")
+"""Characters that may take other than one column: lines are long at times, and most of them plain."""
+
 
 @dataclass(frozen=True, slots=True)
 class Painter:
@@ -219,14 +222,12 @@ def _window(content: str, marks: list[_Mark], room: int) -> tuple[int, str]:
 
 def _display_width(text: str) -> int:
     """Columns that text takes on a terminal."""
-    if text.isascii() and "\t" not in text:
-        return len(text)
-    width = 0
-    for ch in text:
+    width = len(text)
+    for ch in _NOT_ONE.findall(text):
         if ch == "\t":
-            width += TAB_WIDTH
+            width += TAB_WIDTH - 1
         elif unicodedata.combining(ch):
-            continue
-        else:
-            width += 2 if unicodedata.east_asian_width(ch) in ("W", "F") else 1
+            width -= 1
+        elif unicodedata.east_asian_width(ch) in ("W", "F"):
+            width += 1
     return width

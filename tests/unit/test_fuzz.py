@@ -32,6 +32,14 @@ def test_mutated_programs(part: int) -> None:
     assert len(tally.codes) > 10
 
 
+def test_many_findings_in_a_long_line_with_an_odd_character() -> None:
+    """What is left of each was measured character by character, for each of its marks."""
+    text = "SELECT a FROM s WHERE 'é' = " + "ISTREAM (" * 2000 + "a" + ")" * 2000 + ";"
+    found = tried(text.encode())
+    assert found.fault == ""
+    assert "SQ0101" in found.codes
+
+
 def test_a_program_has_a_number() -> None:
     assert program(1, 17) == program(1, 17)
     assert program(1, 17) != program(2, 17)
