@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +64,29 @@ def held(roots: list[int]) -> dict[str, int]:
         if name := kind(pid):
             found[name] = found.get(name, 0) + proportional_bytes(pid)
     return found
+
+
+def live(roots: list[int]) -> dict[str, int]:
+    """Bytes of objects of Java that are reachable, by kind of process, after a full collection; empty without a JDK's ``jcmd``.
+
+    A heap that may be 2 GB is touched bit by bit until it is, however little of it lives: only this tells a leak.
+    """
+    found: dict[str, int] = {}
+    for pid in {p for root in roots for p in tree(root)}:
+        name = kind(pid)
+        if name in ("jvm", "executors") and (size := _live_bytes(pid)):
+            found[name] = found.get(name, 0) + size
+    return found
+
+
+def _live_bytes(pid: int) -> int:
+    try:
+        jcmd = Path(os.readlink(f"/proc/{pid}/exe")).with_name("jcmd")
+        said = subprocess.run([str(jcmd), str(pid), "GC.class_histogram"], capture_output=True, text=True, timeout=60, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    last = said.split()[-3:]
+    return int(last[2]) if len(last) == 3 and last[0] == "Total" else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ Held against what was promised:
 
 - it was too much all the time: rows were shed in each tenth of it;
 - ages: 95 in 100 rows have results within the goal, after the first minute;
-- memory of the driver, of its JVM, of executors and of Python workers: flat within noise, after the first fifth of the time, in which
+- memory of the driver and of Python workers, and what is in use in the JVMs of the driver and of executors: flat within noise, after the first fifth of the time, in which
   the JVM compiles and its heap is touched;
 - state: never more rows than there are groups in all windows that can be open, counted in the generator's own stream;
 - the checkpoint: as many files and bytes at the end as after the first fifth;
@@ -43,7 +43,7 @@ import numpy as np
 from streamq.runtime.report.chart import Line, chart
 from streamq.runtime.report.page import document
 from streamq.stdlib.nexmark import BID, GROUP, NexmarkConfig, columns, event_times
-from tests.endurance.memory import MIB, Trend, held, trend
+from tests.endurance.memory import MIB, Trend, held, live, trend
 from tests.support.cluster import Cluster
 
 RANGE_S, SLIDE_S, DELAY_S = 10, 2, 4
@@ -51,7 +51,8 @@ GUESS, MORE, FULL = 10_000.0, 3.0, 0.7
 """Bids per second that are offered first, and so many times more until no larger part of them is kept than that."""
 CALIBRATION_S, SETTLED_S = 240.0, 120.0
 """How long the runs take that find out what the program can take, and from when on they count: the JVM compiles before."""
-LOOK_S = 5.0
+LOOK_S, LIVE_EVERY = 5.0, 18
+"""Seconds between two looks; in one of so many the JVMs are asked what of their memory is in use, which stops them for a moment."""
 STYLES = ("a", "b", "c", "goal", "d")
 """Of the lines of a picture."""
 
@@ -73,12 +74,15 @@ CREATE QUERY moving INTO nothing AS
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen from outside: seconds since the start, bytes by kind of process, bytes and files of the checkpoint."""
+    """What was seen from outside: seconds since the start, bytes by kind of process, bytes and files of the checkpoint; ``live``:
+    bytes of objects of Java that are in use, at times.
+    """
 
     seconds: float
     memory: dict[str, int]
     stored: int
     files: int
+    live: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,9 @@ def run(folder: Path, bids_per_s: float, seconds: float, goal: float, more: list
             except subprocess.TimeoutExpired:
                 pass
             sizes = sizes_below(folder / "state")
-            seen.append(Seen(time.monotonic() - began, held([process.pid, *watched]), sum(sizes), len(sizes)))
+            roots = [process.pid, *watched]
+            reachable = live(roots) if len(seen) % LIVE_EVERY == LIVE_EVERY - 1 else {}
+            seen.append(Seen(time.monotonic() - began, held(roots), sum(sizes), len(sizes), reachable))
             if len(seen) % 12 == 0:
                 now = ", ".join(f"{name} {size / MIB:.0f} MiB" for name, size in sorted(seen[-1].memory.items()))
                 print(f"  {seen[-1].seconds:5.0f} s: {now}; checkpoint {seen[-1].stored / MIB:.1f} MiB in {seen[-1].files} files", flush=True)
@@ -202,7 +208,13 @@ def judged(outcome: Outcome, bids_per_s: float, goal: float) -> bool:
     seconds = np.array([s.seconds for s in later])
     for name in sorted({k for s in later for k in s.memory}):
         found: Trend = trend(seconds, np.array([float(s.memory.get(name, 0)) for s in later]))
-        say(found.flat, f"memory of {name:9} {found}")
+        asked = [s for s in later if name in s.live]
+        if asked:
+            inside = trend(np.array([s.seconds for s in asked]), np.array([float(s.live[name]) for s in asked]))
+            say(inside.flat, f"in use in {name:9}  {inside}")
+            print(f"     memory of {name:9} {found}")
+        else:
+            say(found.flat, f"memory of {name:9} {found}")
     stored = trend(seconds, np.array([float(s.stored) for s in later]))
     files = np.array([s.files for s in later])
     say(stored.flat, f"checkpoint          {stored}")
