@@ -147,7 +147,7 @@ def _by_partition(offset: dict[str, Any]) -> bool:
 def _began(checkpoint: Path, place: int) -> dict[str, Any] | None:
     """Where a source of Kafka began, which its connector writes down before the first micro-batch."""
     try:
-        text = (checkpoint / "sources" / str(place) / "0").read_text("utf-8")
+        text = (_log_of(checkpoint, place) / "0").read_text("utf-8")
         found = json.loads(text[text.index("{") :])
     except (OSError, ValueError):
         return None
