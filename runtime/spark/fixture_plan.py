@@ -27,10 +27,12 @@ from streamq.compiler.ir.physical import (
     with_inputs,
 )
 from streamq.compiler.lowering.sql import string
+from streamq.compiler.lowering.values import END_OF_ROW, ROW
 from streamq.runtime.reference.values import Instant
 from streamq.runtime.spark.emit import EmitContext, build_frame
 from streamq.runtime.spark.names import quoted
 from streamq.runtime.spark.progress import CLOSING_METRIC
+from streamq.stdlib.avro_schema import END
 
 CLOSING_COLUMN = "closing"
 
@@ -94,7 +96,9 @@ def _with_value(step: Step, parse: Parse) -> Step:
     held = tuple(n for n, _ in step.schema if n != parse.column)
     fields = tuple(n for n, _ in parse.fields)
     of_value = ", ".join(f"{string(n)}, {quoted(n)}" for n in fields)
-    read = "1" if parse.format == "avro" else "CAST(NULL AS STRING)"
+    if parse.format == "json":
+        of_value = f"{string(ROW)}, named_struct({of_value}), {string(END_OF_ROW)}, TRUE"
+    read = f"X'{END.hex()}'" if parse.format == "avro" else "CAST(NULL AS STRING)"
     value = f"named_struct({of_value}, {string(parse.corrupt)}, {read})"
     files = replace(step, schema=(*(i for i in step.schema if i[0] != parse.column), *parse.fields))
     return Select(files, (*((n, quoted(n)) for n in held), (parse.column, value)), id=step.id)
