@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import fcntl
-import os
 from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 from streamq.dsl.diagnostics import Diagnostic
 from streamq.dsl.source import NO_SPAN
@@ -19,13 +19,7 @@ def hold(root: Path, stack: ExitStack) -> Diagnostic | None:
     What cannot be written, or has no locks, is held by nobody: the first is told when a query starts.
     """
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(root / FILE_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError:
-        return None
-    stack.callback(os.close, descriptor)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        stack.callback(locked(root / FILE_NAME).close)
     except BlockingIOError:
         return Diagnostic(
             "SQ0805", f"checkpoint `{root}` is that of a run which has not ended", NO_SPAN,
@@ -34,3 +28,15 @@ def hold(root: Path, stack: ExitStack) -> Diagnostic | None:
     except OSError:
         return None
     return None
+
+
+def locked(path: Path) -> IO[bytes]:
+    """A file that no other process can lock until it is closed; BlockingIOError where one has, OSError where it cannot be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        file.close()
+        raise
+    return file

@@ -389,6 +389,8 @@ SPARK_OPTIONS: dict[str, str] = {
 }
 """Option to the key that Spark's readers and writers have for it.
 
-``max_file_age`` and ``ramp_up_time`` are milliseconds here, ``'…ms'`` and ``'…s'`` there. The rest
-(path, format, on_error, partition_by) are methods or modes of their own.
+The rest (path, format, on_error, partition_by) are methods or modes of their own.
 """
+
+SPARK_UNITS = {"max_file_age": ("ms", 1), "ramp_up_time": ("s", 1000)}
+"""Options that are milliseconds here: the unit that Spark has them in, ``'…s'``, and how many milliseconds that is."""

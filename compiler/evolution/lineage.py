@@ -33,7 +33,7 @@ from streamq.compiler.ir.physical import (
     walk,
 )
 from streamq.compiler.lowering.sql import BEFORE_ALL_TIME, quote
-from streamq.compiler.lowering.values import ROW
+from streamq.compiler.lowering.values import OBJECT
 
 Columns = Mapping[str, str]
 """What each column of a step is, in its order."""
@@ -135,7 +135,7 @@ def resolve(sql: str, columns: Columns) -> str:
             return found.group(0)
         return text if _WHOLE_NAME.fullmatch(text) or found.span() == (0, len(sql)) else f"({text})"
 
-    sql = _without_guards(sql).replace(f"{quote(ROW)}.", "")
+    sql = _without_guards(sql).replace(f"{quote(OBJECT)}.", "")
     return _cut(_TOKENS.sub(put, sql))
 
 

@@ -8,12 +8,10 @@ from streamq.compiler.explain.kafka_source import parse_lines, read_lines
 from streamq.compiler.explain.script import Script, literal
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.lowering.sql import quote
-from streamq.stdlib.connector_specs import SPARK_OPTIONS
+from streamq.stdlib.connector_specs import SPARK_OPTIONS, SPARK_UNITS
 from streamq.stdlib.connectors import EVENT_TIME, find_connector
 from streamq.stdlib.secrets import redacted, reference
 
-_UNITS = {"max_file_age": ("ms", 1), "ramp_up_time": ("s", 1000)}
-"""Options of ours in milliseconds: the unit that Spark has them in, and how many milliseconds that is."""
 
 def frame_of(step: ph.Step, script: Script) -> str:
     """Adds the lines of a step and gives the variable that holds its frame."""
@@ -153,7 +151,7 @@ def options_of(connector: str, options: dict[str, ph.OptionValue]) -> dict[str, 
         name = SPARK_OPTIONS.get(key, "" if connector != "nexmark" else key)
         if not name:
             continue
-        unit, size = _UNITS.get(key, ("", 1))
+        unit, size = SPARK_UNITS.get(key, ("", 1))
         if secret:
             shown = secret_source(key, str(value))
         elif isinstance(value, bool):

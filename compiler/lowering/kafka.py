@@ -10,7 +10,7 @@ from streamq.compiler.ir import physical as ph
 from streamq.compiler.lowering.shedders import lower_shed
 from streamq.compiler.lowering.sql import MALFORMED_ROW, quote, spark_type
 from streamq.compiler.lowering.state import LowerContext, Lowered
-from streamq.compiler.lowering.values import END_OF_ROW, ROW
+from streamq.compiler.lowering.values import END_OF_OBJECT, OBJECT
 from streamq.dsl.diagnostics import InternalError
 from streamq.dsl.records import dataclass, replace
 from streamq.stdlib.avro_schema import END, READ, schema_of
@@ -175,7 +175,7 @@ def _unreadable(records: _Records) -> str:
     read = quote(READ_AS)
     match records.options["format"]:
         case "json":
-            return f"{read}.{quote(ROW)} IS NULL OR {read}.{quote(END_OF_ROW)} IS NULL OR {read}.{quote(CORRUPT)} IS NOT NULL"
+            return f"{read}.{quote(OBJECT)} IS NULL OR {read}.{quote(END_OF_OBJECT)} IS NULL OR {read}.{quote(CORRUPT)} IS NOT NULL"
         case "csv":
             return f"{read}.{quote(CORRUPT)} IS NOT NULL"
         case _:
@@ -186,7 +186,7 @@ def _column(name: str, cast: str | None, records: _Records) -> str:
     """A column of a row that was read; what an Avro schema says of its type may be another one than declared."""
     if name in records.own or name not in {f.name for f in records.source.fields}:
         return quote(name)
-    read = f"{quote(READ_AS)}.{quote(ROW)}" if records.options["format"] == "json" else quote(READ_AS)
+    read = f"{quote(READ_AS)}.{quote(OBJECT)}" if records.options["format"] == "json" else quote(READ_AS)
     field = f"{read}.{quote(name)}"
     return f"CAST({field} AS {cast})" if cast is not None and records.options["format"] == "avro" else field
 

@@ -26,7 +26,7 @@ RUN, BATCH = "__run", "__batch"
 HEADER_BYTES = 5
 """What a registry of schemas puts before a value."""
 
-ROW, END_OF_ROW = "__row", "__end"
+OBJECT, END_OF_OBJECT = "__object", "__end_of_object"
 """Of an object that is put around a value in JSON: the value, and what says that it ended where it should."""
 
 _OF_RECORD = {
@@ -63,10 +63,10 @@ def parse_sql(step: ph.Parse) -> str:
     text, nothing, items = f"CAST({quote(step.column)} AS STRING)", "", step.fields
     if step.format == "json":
         # Alone, a value would be read up to the end of its object, and what stands behind that lost without a word.
-        before, behind = f'{{"{ROW}":', f',"{END_OF_ROW}":true}}'
+        before, behind = f'{{"{OBJECT}":', f',"{END_OF_OBJECT}":true}}'
         text, nothing = f"concat({string(before)}, {text}, {string(behind)})", f"{before}{{}}{behind}"
         inner = ", ".join(f"{quote(n)}: {t}" for n, t in step.fields)
-        items = ((ROW, f"STRUCT<{inner}>"), (END_OF_ROW, "BOOLEAN"))
+        items = ((OBJECT, f"STRUCT<{inner}>"), (END_OF_OBJECT, "BOOLEAN"))
     fields = ", ".join(f"{quote(n)} {t}" for n, t in (*items, (step.corrupt, "STRING")))
     mode = {"mode": "FAILFAST"} if step.fails else {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": step.corrupt}
     options = options_map(mode | text_options(step.options))

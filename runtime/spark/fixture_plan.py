@@ -27,7 +27,7 @@ from streamq.compiler.ir.physical import (
     with_inputs,
 )
 from streamq.compiler.lowering.sql import string
-from streamq.compiler.lowering.values import END_OF_ROW, ROW
+from streamq.compiler.lowering.values import END_OF_OBJECT, OBJECT
 from streamq.runtime.reference.values import Instant
 from streamq.runtime.spark.emit import EmitContext, build_frame
 from streamq.runtime.spark.names import quoted
@@ -97,7 +97,7 @@ def _with_value(step: Step, parse: Parse) -> Step:
     fields = tuple(n for n, _ in parse.fields)
     of_value = ", ".join(f"{string(n)}, {quoted(n)}" for n in fields)
     if parse.format == "json":
-        of_value = f"{string(ROW)}, named_struct({of_value}), {string(END_OF_ROW)}, TRUE"
+        of_value = f"{string(OBJECT)}, named_struct({of_value}), {string(END_OF_OBJECT)}, TRUE"
     read = f"X'{END.hex()}'" if parse.format == "avro" else "CAST(NULL AS STRING)"
     value = f"named_struct({of_value}, {string(parse.corrupt)}, {read})"
     files = replace(step, schema=(*(i for i in step.schema if i[0] != parse.column), *parse.fields))

@@ -27,13 +27,12 @@ from streamq.runtime.paths import (
     without_globs,
 )
 from streamq.runtime.spark.names import quoted
-from streamq.stdlib.connector_specs import SPARK_OPTIONS
+from streamq.stdlib.connector_specs import SPARK_OPTIONS, SPARK_UNITS
 from streamq.stdlib.connectors import EVENT_TIME
 
 _ONLY_STREAMS = frozenset(
     {"max_files_per_trigger", "max_bytes_per_trigger", "latest_first", "max_file_age"}
 )
-_UNITS = {"max_file_age": ("ms", 1), "ramp_up_time": ("s", 1000)}
 _NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 
 
@@ -226,7 +225,7 @@ def _spark_options(
     for name, value in options:
         if name not in SPARK_OPTIONS or (not streaming and name in _ONLY_STREAMS):
             continue
-        unit, size = _UNITS.get(name, ("", 1))
+        unit, size = SPARK_UNITS.get(name, ("", 1))
         found[SPARK_OPTIONS[name]] = f"{int(value) // size}{unit}" if unit else value
     return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from streamq.runtime.edge.at_run.sharing import Sharing
 from streamq.runtime.edge.frames import MOST_REVISION, BadMessage, OtherColumns
 from streamq.runtime.edge.plan import EdgePlan
 from streamq.runtime.metrics import Received
+from streamq.runtime.one_run import locked
 
 IDLE_S = 0.1
 """How long nothing is looked at where there was nothing to do."""
@@ -211,14 +211,7 @@ def _check_waiting(stream: str, inbox: Inbox) -> None:
 
 def _locked(folder: Path) -> IO[bytes]:
     """The lock of a folder, until it is closed. OSError where another process has it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = (folder / ".lock").open("wb")
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return locked(folder / ".lock")
     except BlockingIOError:
-        file.close()
         raise OSError(f"another run lands what comes to {folder.name}: one folder is of one run") from None
-    except BaseException:
-        file.close()
-        raise
-    return file
