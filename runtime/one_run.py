@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
@@ -33,7 +35,17 @@ def hold(root: Path, stack: ExitStack) -> Diagnostic | None:
 def locked(path: Path) -> IO[bytes]:
     """A file that no other process can lock until it is closed; BlockingIOError where one has, OSError where it cannot be."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    file = path.open("ab")
+    # A file that is open for writing keeps a disk from being closed to writers; only NFS locks no other.
+    try:
+        return _locked(path, os.O_RDONLY)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        return _locked(path, os.O_RDWR)
+
+
+def _locked(path: Path, access: int) -> IO[bytes]:
+    file = os.fdopen(os.open(path, access | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BaseException:
