@@ -142,14 +142,12 @@ class Controller:
     def row_ms(self) -> float | None:
         """Milliseconds that a row takes which is kept, with its part of the state; None where nothing is known.
 
-        At least a tenth of what one takes that is read: where as much is kept all the time, the two are not told apart. And a row of
-        state takes no more than one that is kept, or a few of them would stand for the fixed time.
+        At least a tenth of what one takes that is read: where as much is kept all the time, the two are not told apart.
         """
         cost = self.throttle.model.cost
         if cost is None or not self.recent:
             return None
-        state = min(cost.hold, cost.work) * self.throttle.holding * len(self.recent) / self.recent_ms
-        return max(cost.work + state, cost.read / 10, LEAST_MS)
+        return max(cost.each(self.throttle.holding * len(self.recent) / self.recent_ms), cost.read / 10, LEAST_MS)
 
     def _state_after(self, sample: QuerySample, learned: Throttle) -> tuple[int, float]:
         """The rows of state now, and as many as there will be for each that is kept; 0 where the share changes nothing of it."""

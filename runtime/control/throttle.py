@@ -202,7 +202,7 @@ def decide(
     fits = min(cost.budget(arrived, left, throttle.held), most) / arrived
     kept = _within(min(usual_keep, _of_others(fits, stays)), throttle.least)
     if throttle.share is None and steady > 0 and behind_ms == 0 and waited_ms < SHORT * planned / 2:
-        tried = _tried(before, (cost.work + cost.hold * throttle.holding) * arrived, planned / 2)
+        tried = _tried(before, cost.each(holding) * arrived, planned / 2)
         kept, usual_keep = max(kept, tried), max(usual_keep, tried)
     whole = (stays + (1 - stays) * kept) * usual
     reachable = kept > throttle.least or cost.time(usual, whole, holding * whole) <= planned / 2

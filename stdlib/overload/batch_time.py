@@ -86,8 +86,16 @@ class Cost:
         left = within_ms - self.time(arrived, 0, held)
         if left <= 0:
             return 0.0
-        each = self.work + self.hold * holding
+        each = self.each(holding)
         return left / each if each > 0 else float("inf")
+
+    def each(self, holding: float = 0.0) -> float:
+        """Milliseconds of a row that is kept, with the rows of state that it brings about.
+
+        One of those takes no more than a row that is kept: where a few rows of state are always there, all that is always there
+        may seem to be theirs.
+        """
+        return self.work + min(self.hold, self.work) * holding
 
     def of(self, batch: BatchTime) -> float:
         """Milliseconds that a micro-batch should have taken."""

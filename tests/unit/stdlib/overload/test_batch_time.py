@@ -250,3 +250,10 @@ def test_budget() -> None:
     assert TRUE.budget(100_000, 600.0) == pytest.approx((600 - 150 - 50) / 0.004)
     assert TRUE.budget(1_000_000, 600.0) == 0
     assert Cost(1.0, 0.0, 0.0).budget(10, 5.0) == float("inf")
+
+
+def test_a_few_rows_of_state_do_not_stand_for_what_every_micro_batch_takes() -> None:
+    """Groups of which there are always three, and a second that each micro-batch takes: seen on a cluster."""
+    cost = Cost(100.0, 0.001, 0.02, 300.0)
+    assert cost.budget(100_000, 3000.0, held=3, holding=3 / 400) == pytest.approx((3000 - 1100) / (0.02 * (1 + 3 / 400)))
+    assert Cost(100.0, 0.001, 0.02, 0.005).each(10.0) == pytest.approx(0.07)
