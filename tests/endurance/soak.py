@@ -64,11 +64,11 @@ CREATE SINK nothing WITH (connector = 'noop');
 CREATE QUERY windows INTO none AS
   SELECT auction, COUNT(*) AS bids, MAX(price) AS most, WINDOW_END AS until
   FROM bid [RANGE {range} SECONDS SLIDE {slide} SECONDS] GROUP BY auction
-  QOS LATENCY {goal} SECONDS SHED RANDOM;
+  QOS LATENCY {goal} SECONDS SHED FAIR;
 CREATE QUERY moving INTO nothing AS
   SELECT channel, COUNT(*) AS bids FROM bid [RANGE {range} SECONDS]
   WHERE channel IN ('Apple', 'Baidu', 'Facebook', 'Google') GROUP BY channel
-  QOS LATENCY {goal} SECONDS SHED RANDOM;
+  QOS LATENCY {goal} SECONDS SHED FAIR;
 """
 
 
