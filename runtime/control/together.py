@@ -77,7 +77,9 @@ class Together:
         ages = [s.result_age_ms / (YOUNG * goal) for s, goal in zip(samples, goals, strict=True)]
         # The query that is hardest to keep young says how much all may keep, or it would fall behind the others.
         age = max(*ages, 1e-3)
-        return min(1.0, max(LEAST_KEEP, min(self.part * step_of(age), MOST_STEP * max(kept, LEAST_KEEP))))
+        # It falls at most so far: one that comes after a pause is cut, and is no reason to keep as little of those to come.
+        used = max(MOST_STEP * max(kept, LEAST_KEEP), self.part / MOST_STEP)
+        return min(1.0, max(LEAST_KEEP, min(self.part * step_of(age), used)))
 
 
 def step_of(age: float) -> float:

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 from streamq.compiler.ir.goals import Goal
+from streamq.runtime.control.controller import Controller
+from streamq.runtime.control.throttle import first_throttle
+from streamq.runtime.control.together import MOST_STEP, Together
+from streamq.runtime.metrics import QuerySample
 from streamq.stdlib.fairness.measures import jain
 from streamq.stdlib.overload.batch_time import Cost
 from tests.unit.runtime.control.shared_machine import CORES, coverages, shared
@@ -45,3 +49,33 @@ def test_queries_that_fit_keep_all(tmp_path: Path) -> None:
 def test_where_reading_takes_all_the_time_little_is_kept_and_it_does_not_oscillate(tmp_path: Path) -> None:
     queries = shared(tmp_path, [Cost(500.0, 0.05, 0.01)] * 8, 10_000.0, fair(2000, 8), 120.0)
     assert coverages(queries, 60.0).max() < 0.02
+
+
+def parts(folder: Path, kept: list[float], age: float) -> list[float | None]:
+    """The part after each round of two queries that both kept such a share, and had results of so many goals' age."""
+    group = Together(same=True)
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        group.join(name, Controller(folder / name, first_throttle(fair(4000, 1)[0])), 1.0)
+    found = []
+    for number, share in enumerate([*kept, kept[-1]]):
+        for name in ("a", "b"):
+            some = round(100_000 * share)
+            group.after(QuerySample(
+                name, number, float(number), rows_in=100_000, kept=some, shed=100_000 - some, batch_ms=1000, result_age_ms=round(4000 * age),
+            ))
+        found.append(group.part)
+    return found[1:]
+
+
+def test_a_micro_batch_that_was_cut_takes_only_so_much_from_the_next(tmp_path: Path) -> None:
+    """After a pause of the machine one may keep next to nothing; a minute to come back from that was seen."""
+    usual, after, later = parts(tmp_path, [0.5, 0.001, 0.25], age=0.6)
+    assert usual == pytest.approx(0.5)
+    assert after == pytest.approx(0.5 / MOST_STEP)
+    assert later is not None
+    assert later > 0.25
+
+
+def test_what_nobody_makes_use_of_does_not_grow(tmp_path: Path) -> None:
+    assert parts(tmp_path, [0.2] * 6, age=0.3)[-1] == pytest.approx(0.2 * MOST_STEP)
