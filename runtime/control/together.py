@@ -17,14 +17,16 @@ from streamq.runtime.metrics import QuerySample
 YOUNG = 0.85
 """The part of the goal that the oldest result may have, of the query that is hardest to keep young."""
 
-GAIN = 0.4
-"""The power of that over its age by which what is kept is changed in a round, in which each query has a micro-batch.
+LESS, GAIN = 0.4, 0.2
+"""The power of that over its age by which what is kept is changed in a round, in which each query has a micro-batch: where
+results are too old, and else.
 
-A micro-batch that runs was decided a round or two ago, so the steps are smaller than what would put it right at once.
+A micro-batch that runs was decided a round or two ago, and the state follows what is kept by the length of windows, some rounds more. With
+steps that put it right at once what is kept swings between all and next to nothing (seen on a cluster with twice these).
 """
 
-FAR, LARGE_GAIN = 0.9, 0.7
-"""Where the hardest query is younger than so much of that, steps are larger: twice the rows take at most twice the time."""
+FAR, LARGE_GAIN = 0.6, 0.5
+"""Where the hardest query is younger than so much of that, steps are larger."""
 
 MOST_STEP = 2.0
 """At most so many times more, or less, in a round; and than what was really kept in it."""
@@ -84,7 +86,8 @@ class Together:
 
 def step_of(age: float) -> float:
     """How many times more may be kept in the next round, after one in which results were so old for what they should be."""
-    return min(MOST_STEP, max(1 / MOST_STEP, float(max(age, 1e-3) ** -(GAIN if age > FAR else LARGE_GAIN))))
+    power = LESS if age > 1 else GAIN if age > FAR else LARGE_GAIN
+    return min(MOST_STEP, max(1 / MOST_STEP, float(max(age, 1e-3) ** -power)))
 
 
 def _claim(controller: Controller, weight: float) -> Claim | None:
