@@ -14,7 +14,7 @@ from streamq.runtime.control.level import Claim, level_shares
 from streamq.runtime.control.throttle import LEAST_KEEP
 from streamq.runtime.metrics import QuerySample
 
-YOUNG = 0.85
+YOUNG = 0.8
 """The part of the goal that the oldest result may have, of the query that is hardest to keep young."""
 
 LESS, GAIN = 0.4, 0.2
