@@ -14,6 +14,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LINKS := build/typing/streamq
 TYPED := PYTHONPATH=build/typing
+# On a terminal pip shows how far it is.
+QUIETLY := $(if $(MAKE_TERMOUT),,--quiet)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo nexmark linear-road test test-long test-kafka check lint format types contracts links fast-tests warm clean
@@ -28,10 +30,10 @@ $(STAMP): pyproject.toml constraints.txt
 	  { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || { echo "Making the virtual environment $(VENV)."; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing StreamQ, pyspark (500 MB) and the tools of the tests into it: 1.5 GB in all, a minute or two, more on a slow line."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install $(QUIETLY) --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@$(BIN)/python -c 'from streamq.runtime.spark.java import find_java; find_java()' 2>/dev/null || \
 	  { echo "No Java 17 or later was found: installing one with pip."; \
-	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,java]'; }
+	    $(BIN)/python -m pip install $(QUIETLY) --disable-pip-version-check -c constraints.txt -e '.[dev,java]'; }
 	@touch $(STAMP)
 
 demo: $(STAMP)

@@ -108,15 +108,30 @@ class Trend:
         return f"{self.size / MIB:8.1f} MiB, {self.growth / MIB:+7.2f} MiB over the time ({self.low / MIB:+.2f} to {self.high / MIB:+.2f}): {word}"
 
 
-def trend(seconds: NDArray[np.float64], values: NDArray[np.float64], blocks: int = BLOCKS) -> Trend:
-    """The line through the medians of blocks of equal length (Student's t with their number less two)."""
+def trend(
+    seconds: NDArray[np.float64], values: NDArray[np.float64], load: NDArray[np.float64] | None = None, blocks: int = BLOCKS,
+) -> Trend:
+    """The line through the medians of blocks of equal length (Student's t with their number less that of parameters).
+
+    ``load``: what goes on at each of the seconds. Growth is then that at equal load: what is held by a process that has
+    more to do is no leak.
+    """
     edges = np.linspace(seconds[0], seconds[-1], blocks + 1)
     which = np.clip(np.searchsorted(edges, seconds, side="right") - 1, 0, blocks - 1)
     filled = [b for b in range(blocks) if (which == b).any()]
-    x = np.array([np.median(seconds[which == b]) for b in filled])
-    y = np.array([np.median(values[which == b]) for b in filled])
-    line = stats.linregress(x, y)
+
+    def medians(series: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([np.median(series[which == b]) for b in filled])
+
+    x, y = medians(seconds), medians(values)
+    columns = [x - x.mean(), np.ones_like(x)]
+    if load is not None and np.ptp(medians(load)) > 0:
+        columns.append(medians(load) / np.abs(medians(load)).max())
+    matrix = np.stack(columns, axis=1)
+    found, *_ = np.linalg.lstsq(matrix, y, rcond=None)
+    free = max(1, len(x) - len(columns))
+    variance = float(np.sum((y - matrix @ found) ** 2)) / free * float(np.linalg.pinv(matrix.T @ matrix)[0, 0])
     span = float(seconds[-1] - seconds[0])
-    width = float(stats.t.ppf(0.975, max(1, len(x) - 2)) * line.stderr) * span
-    growth = float(line.slope) * span
+    width = float(stats.t.ppf(0.975, free)) * float(np.sqrt(variance)) * span
+    growth = float(found[0]) * span
     return Trend(growth, growth - width, growth + width, float(np.median(values)))

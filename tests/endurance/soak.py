@@ -9,8 +9,9 @@ Held against what was promised:
 
 - it was too much all the time: rows were shed in each tenth of it;
 - ages: 95 in 100 rows have results within the goal, after the first minute;
-- memory of the driver and of Python workers, and what is in use in the JVMs of the driver and of executors: flat within noise, after the first fifth of the time, in which
-  the JVM compiles and its heap is touched;
+- memory of the driver and of Python workers, and what is in use in the JVMs of the driver and of executors: flat within noise, after the
+  first fifth of the time, in which the JVM compiles and its heap is touched. More is kept at some times than at others, so
+  growth is that at equal load;
 - state: never more rows than there are groups in all windows that can be open, counted in the generator's own stream;
 - the checkpoint: as many files and bytes at the end as after the first fifth;
 - arrived = kept + shed + malformed.
@@ -42,6 +43,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamq.runtime.report.chart import Line, chart
 from streamq.runtime.report.page import document
@@ -58,6 +60,8 @@ CALIBRATION_S, SETTLED_S = 240.0, 120.0
 """How long the runs take that find out what the program can take, and from when on they count: the JVM compiles before."""
 LOOK_S, LIVE_EVERY = 5.0, 18
 """Seconds between two looks; in one of so many the JVMs are asked what of their memory is in use, which stops them for a moment."""
+LOAD_S = 60.0
+"""What was kept in so long counts as the load of a moment: memory follows it by that."""
 STYLES = ("a", "b", "c", "goal", "d")
 """Of the lines of a picture."""
 
@@ -107,6 +111,15 @@ class Outcome:
             taken = sum(p["kept_per_s"] * (p["seconds"] - q["seconds"]) for q, p in pairwise(points))
             rates.append(taken / (points[-1]["seconds"] - points[0]["seconds"]))
         return min(rates)
+
+    def load(self, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows that all queries kept per second, in the ``LOAD_S`` before each of these."""
+        found = np.zeros_like(seconds)
+        for query in self.report["queries"]:
+            at = np.array([0.0, *(p["seconds"] for p in query["batches"])])
+            rows = np.cumsum([0.0, *(p["rows_in"] * p["keep"] for p in query["batches"])])
+            found += (np.interp(seconds, at, rows) - np.interp(seconds - LOAD_S, at, rows)) / LOAD_S
+        return found
 
 
 def run(folder: Path, bids_per_s: float, seconds: float, goal: float, more: list[str], watched: list[int]) -> Outcome:
@@ -223,16 +236,19 @@ def judged(outcome: Outcome, bids_per_s: float, goal: float) -> bool:
     end = outcome.seen[-1].seconds
     later = [s for s in outcome.seen if s.seconds >= end / 5]
     seconds = np.array([s.seconds for s in later])
+    load = outcome.load(seconds)
+    print(f"     rows kept per second, from {load.min():,.0f} to {load.max():,.0f}: trends are at equal load")
     for name in sorted({k for s in later for k in s.memory}):
-        found: Trend = trend(seconds, np.array([float(s.memory.get(name, 0)) for s in later]))
+        found: Trend = trend(seconds, np.array([float(s.memory.get(name, 0)) for s in later]), load)
         asked = [s for s in later if name in s.live]
         if asked:
-            inside = trend(np.array([s.seconds for s in asked]), np.array([float(s.live[name]) for s in asked]))
+            then = np.array([s.seconds for s in asked])
+            inside = trend(then, np.array([float(s.live[name]) for s in asked]), outcome.load(then))
             say(inside.flat, f"in use in {name:9}  {inside}")
             print(f"     memory of {name:9} {found}")
         else:
             say(found.flat, f"memory of {name:9} {found}")
-    stored = trend(seconds, np.array([float(s.stored) for s in later]))
+    stored = trend(seconds, np.array([float(s.stored) for s in later]), load)
     files = np.array([s.files for s in later])
     say(stored.flat, f"checkpoint          {stored}")
     half = len(files) // 2

@@ -33,6 +33,17 @@ def test_growth_is_what_it_is() -> None:
     assert found.growth == pytest.approx(100 * MIB, rel=0.1)
 
 
+def test_what_follows_the_load_is_no_leak_and_a_leak_under_a_load_is_one() -> None:
+    """A load that rises by half in the middle third, and does not come back all the way."""
+    load = np.interp(SECONDS, [0, 600, 900, 1200, 1800], [1.0, 1.0, 1.6, 1.3, 1.3])
+    follows = saw(3, 0.0) + 60 * MIB * load
+    assert not trend(SECONDS, follows).flat
+    assert trend(SECONDS, follows, load).flat
+    leaks = trend(SECONDS, saw(3, 30.0) + 60 * MIB * load, load)
+    assert not leaks.flat
+    assert leaks.low <= 30 * MIB <= leaks.high
+
+
 def test_the_books_of_this_process() -> None:
     child = subprocess.Popen([sys.executable, "-c", "x = bytearray(50 << 20); input()"], stdin=subprocess.PIPE)
     try:

@@ -17,6 +17,8 @@ from streamq.compiler.options import CompileOptions
 from streamq.runtime.control.decisions import DecisionLog
 from streamq.runtime.control.forward import DECISIONS, KNOBS
 from streamq.runtime.control.knobs import published
+from streamq.runtime.control.throttle import PROBE_ROWS
+from streamq.runtime.control.worth_group import TRIED
 from streamq.runtime.metrics import QuerySample, QueryTotals, RunReport
 from streamq.runtime.run import RunOptions, SilentListener
 from streamq.runtime.spark.control_source import ASKED_WHEN_PLANNED
@@ -333,7 +335,8 @@ def test_of_an_outer_join_no_row_seems_to_have_no_counterpart(spark: SparkSessio
 def test_of_two_queries_the_one_that_is_worth_less_sheds_first(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     """The same dear work for both, of which the machine may do some within the goal: by squares shares are 81 to 1.
 
-    How much it does depends on how fast it is: on one that can do nothing in time both have the same least share.
+    How much it does depends on how fast it is: on one that can do nothing in time both have about the least share, a part of what
+    all kept of late, which is at most that of the first micro-batch, a probe.
     """
     score = "CAST(n AS STRING)"
     for _ in range(64):
@@ -352,5 +355,6 @@ def test_of_two_queries_the_one_that_is_worth_less_sheds_first(spark: SparkSessi
     assert cheap.rows_in == cheap.kept + cheap.shed == dear.rows_in == dear.kept + dear.shed == FILES * ROWS
     shares = [published(tmp_path / name / KNOBS) for name in ("cheap", "dear")]
     first, last = (knobs.share for knobs in shares if knobs is not None and knobs.share is not None)
-    assert first <= last
-    assert last < 0.02 or last == 1 or first < last / 4
+    least = TRIED * PROBE_ROWS / ROWS
+    assert first <= last or last <= least
+    assert last == 1 or first < max(last / 4, least)
