@@ -29,7 +29,7 @@ FAR, LARGE_GAIN = 0.6, 0.5
 """Where the hardest query is younger than so much of that, steps are larger."""
 
 MOST_STEP = 2.0
-"""At most so many times more, or less, in a round; and than what was really kept in it."""
+"""At most so many times more, or less, in a round; and of more than so many times what was really kept in it, only half stays."""
 
 
 @dataclass(slots=True)
