@@ -14,8 +14,14 @@ from streamq.runtime.control.level import Claim, level_shares
 from streamq.runtime.control.throttle import LEAST_KEEP
 from streamq.runtime.metrics import QuerySample
 
-YOUNG = 0.8
-"""The part of the goal that the oldest result may have, of the query that is hardest to keep young."""
+YOUNG, LEAST_YOUNG = 0.8, 0.6
+"""The part of the goal that the oldest result may have, of the query that is hardest to keep young: at first and at most, and at least."""
+
+LONGER, SHORTER = 0.002, 0.05
+"""What is added to it after a round on time, and taken off after one in which all were late: in balance where one micro-batch in 26 is.
+
+How far ages scatter about what is aimed at is the machine's, so a part of the goal that does on one is too large on another.
+"""
 
 LESS, GAIN = 0.4, 0.2
 """The power of that over its age by which what is kept is changed in a round, in which each query has a micro-batch: where
@@ -36,13 +42,15 @@ MOST_STEP = 2.0
 class Together:
     """All of them are one group. ``weights``: of the queries' coverages against each other; ``same``: all keep one share.
 
-    ``part``: of the rows that come to all of them, what may be kept; None: nothing is known yet.
+    ``part``: of the rows that come to all of them, what may be kept; None: nothing is known yet. ``young``: the part of the goal that
+    the oldest result may have now.
     """
 
     controllers: dict[str, Controller] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
     part: float | None = None
     same: bool = False
+    young: float = YOUNG
     _round: dict[str, QuerySample] = field(default_factory=dict)
 
     def join(self, query: str, controller: Controller, weight: float) -> None:
@@ -76,9 +84,12 @@ class Together:
         if self.part is None:
             return max(LEAST_KEEP, kept)
         goals = (self.controllers[query].throttle.latency_ms for query in self._round)
-        ages = [s.result_age_ms / (YOUNG * goal) for s, goal in zip(samples, goals, strict=True)]
         # The query that is hardest to keep young says how much all may keep, or it would fall behind the others.
-        age = max(*ages, 1e-3)
+        ages = [s.result_age_ms / goal for s, goal in zip(samples, goals, strict=True)]
+        age = max(*ages, 1e-3) / self.young
+        if LEAST_KEEP < self.part < 1:
+            late = sum(one > 1 for one in ages) / len(ages)
+            self.young = min(YOUNG, max(LEAST_YOUNG, self.young + (1 - late) * LONGER - late * SHORTER))
         # It falls at most so far: one that comes after a pause is cut, and is no reason to keep as little of those to come.
         used = max(MOST_STEP * max(kept, LEAST_KEEP), self.part / MOST_STEP)
         return min(1.0, max(LEAST_KEEP, min(self.part * step_of(age), used)))

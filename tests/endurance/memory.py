@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ from scipy import stats
 MIB = 1 << 20
 BLOCKS = 24
 """Parts of a series whose medians are taken for independent of each other: collections of garbage are seconds apart."""
+RECENT_S = 90.0
+"""The time in which a JVM has a collection that leaves next to no garbage."""
+_COLLECTION = re.compile(r"^\[([\d.]+)s\].* Pause .* \d+M->(\d+)M\(", re.MULTILINE)
 
 
 def tree(root: int) -> list[int]:
@@ -66,15 +70,25 @@ def held(roots: list[int]) -> dict[str, int]:
     return found
 
 
-def live(roots: list[int]) -> dict[str, int]:
-    """Bytes of objects of Java that are reachable, by kind of process, after a full collection; empty without a JDK's ``jcmd``.
+def logged(folder: Path) -> dict[str, str]:
+    """What the environment of a run has to have, so that each JVM of it logs its collections in the folder, by its process number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # Read after the options of the command line, which turn logs off.
+    return {"_JAVA_OPTIONS": f"-Xlog:gc:file={folder}/%p.log:uptime"}
 
-    A heap that may be 2 GB is touched bit by bit until it is, however little of it lives: only this tells a leak.
+
+def live(roots: list[int], folder: Path) -> dict[str, int]:
+    """Bytes of Java that are in use, by kind of process; of the driver empty without a JDK's ``jcmd``.
+
+    A heap that may be 2 GB is touched bit by bit until it is, however little of it lives: only this tells a leak. The driver has little,
+    and is asked, which collects all of it. To ask an executor stops it for two seconds, and results would be late for being
+    looked at: it counts what it has after its own collections, in the log of each in the folder.
     """
     found: dict[str, int] = {}
     for pid in {p for root in roots for p in tree(root)}:
         name = kind(pid)
-        if name in ("jvm", "executors") and (size := _live_bytes(pid)):
+        size = _live_bytes(pid) if name == "jvm" else least_in_use(folder / f"{pid}.log") if name == "executors" else 0
+        if size:
             found[name] = found.get(name, 0) + size
     return found
 
@@ -87,6 +101,16 @@ def _live_bytes(pid: int) -> int:
         return 0
     last = said.split()[-3:]
     return int(last[2]) if len(last) == 3 and last[0] == "Total" else 0
+
+
+def least_in_use(log: Path) -> int:
+    """The least in use after a collection in the last ``RECENT_S`` of a JVM's log, in bytes; 0 where there is none in it."""
+    try:
+        text = log.read_text("utf-8", "replace")
+    except OSError:
+        return 0
+    after = [(float(seconds), int(size) * MIB) for seconds, size in _COLLECTION.findall(text)]
+    return min((size for seconds, size in after if seconds >= after[-1][0] - RECENT_S), default=0)
 
 
 @dataclass(frozen=True, slots=True)

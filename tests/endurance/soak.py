@@ -30,6 +30,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -48,7 +49,7 @@ from numpy.typing import NDArray
 from streamq.runtime.report.chart import Line, chart
 from streamq.runtime.report.page import document
 from streamq.stdlib.nexmark import BID, GROUP, NexmarkConfig, columns, event_times
-from tests.endurance.memory import MIB, Trend, held, live, trend
+from tests.endurance.memory import MIB, Trend, held, live, logged, trend
 from tests.support.cluster import Cluster
 
 RANGE_S, SLIDE_S, DELAY_S = 10, 2, 4
@@ -59,7 +60,7 @@ part that is kept has to be, and how many rates are tried at most.
 CALIBRATION_S, SETTLED_S = 240.0, 120.0
 """How long the runs take that find out what the program can take, and from when on they count: the JVM compiles before."""
 LOOK_S, LIVE_EVERY = 5.0, 18
-"""Seconds between two looks; in one of so many the JVMs are asked what of their memory is in use, which stops them for a moment."""
+"""Seconds between two looks; at one of so many it is seen what of the JVMs' memory is in use."""
 LOAD_S = 60.0
 """What was kept in so long counts as the load of a moment: memory follows it by that."""
 STYLES = ("a", "b", "c", "goal", "d")
@@ -84,7 +85,7 @@ CREATE QUERY moving INTO nothing AS
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What was seen from outside: seconds since the start, bytes by kind of process, bytes and files of the checkpoint; ``live``:
-    bytes of objects of Java that are in use, at times.
+    bytes that are in use in JVMs, at times.
     """
 
     seconds: float
@@ -122,8 +123,8 @@ class Outcome:
         return found
 
 
-def run(folder: Path, bids_per_s: float, seconds: float, goal: float, more: list[str], watched: list[int]) -> Outcome:
-    """``watched``: processes beside the run whose memory counts, workers of a cluster for instance."""
+def run(folder: Path, bids_per_s: float, seconds: float, goal: float, more: list[str], watched: list[int], collections: Path) -> Outcome:
+    """``watched``: processes beside the run whose memory counts, workers of a cluster for instance; ``collections``: where JVMs log them."""
     folder.mkdir()
     rate = round(bids_per_s * GROUP / BID.share)
     text = PROGRAM.format(rate=rate, goal=goal, range=RANGE_S, slide=SLIDE_S, delay=DELAY_S)
@@ -144,7 +145,7 @@ def run(folder: Path, bids_per_s: float, seconds: float, goal: float, more: list
                 pass
             sizes = sizes_below(folder / "state")
             roots = [process.pid, *watched]
-            reachable = live(roots) if len(seen) % LIVE_EVERY == LIVE_EVERY - 1 else {}
+            reachable = live(roots, collections) if len(seen) % LIVE_EVERY == LIVE_EVERY - 1 else {}
             seen.append(Seen(time.monotonic() - began, held(roots), sum(sizes), len(sizes), reachable))
             if len(seen) % 12 == 0:
                 now = ", ".join(f"{name} {size / MIB:.0f} MiB" for name, size in sorted(seen[-1].memory.items()))
@@ -280,6 +281,8 @@ def main() -> int:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="streamq-soak-", ignore_cleanup_errors=True)))
         more: list[str] = []
         watched: list[int] = []
+        collections = folder / "collections"
+        os.environ.update(logged(collections))  # All that is started from here on.
         if args.workers:
             cluster = stack.enter_context(Cluster(folder / "cluster", args.workers))
             more = ["--master", cluster.master, "--set", "spark.executor.memory=700m"]
@@ -287,13 +290,13 @@ def main() -> int:
         turn = count()
 
         def kept_of(offer: float) -> float:
-            kept = run(folder / f"able-{next(turn)}", offer, CALIBRATION_S, args.goal, more, watched).kept_per_s(SETTLED_S)
+            kept = run(folder / f"able-{next(turn)}", offer, CALIBRATION_S, args.goal, more, watched, collections).kept_per_s(SETTLED_S)
             print(f"of {offer:,.0f} bids/s the program keeps {kept:,.0f}", flush=True)
             return kept
 
         offered = too_many(kept_of, args.factor) if args.offer is None else args.offer
         print(f"{offered:,.0f} are offered for {args.minutes:g} minutes", flush=True)
-        outcome = run(folder / "long", offered, 60 * args.minutes, args.goal, more, watched)
+        outcome = run(folder / "long", offered, 60 * args.minutes, args.goal, more, watched, collections)
         if args.picture is not None:
             draw(outcome, args.picture)
         return 0 if judged(outcome, offered, args.goal) else 1

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.endurance.memory import MIB, held, kind, proportional_bytes, tree, trend
+from tests.endurance.memory import MIB, held, kind, least_in_use, proportional_bytes, tree, trend
 
 SECONDS = np.arange(0.0, 1800.0, 5.0)
 
@@ -56,3 +57,25 @@ def test_the_books_of_this_process() -> None:
     finally:
         child.communicate(b"\n", timeout=30)
     assert proportional_bytes(child.pid) == 0
+
+
+LOG = """[0.011s] Using G1
+[9.500s] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 33M->9M(512M) 5.123ms
+[200.100s] GC(1) Pause Young (Concurrent Start) (Metadata GC Threshold) 330M->120M(512M) 5.123ms
+[200.200s] GC(2) Concurrent Mark Cycle 40.301ms
+[210.001s] GC(2) Pause Remark 130M->80M(512M) 2.015ms
+[285.400s] GC(3) Pause Young (Mixed) (G1 Evacuation Pause) 300M->95M(512M) 8.123ms
+"""
+
+
+def test_the_least_that_was_in_use_lately(tmp_path: Path) -> None:
+    log = tmp_path / "7.log"
+    assert least_in_use(log) == 0
+    log.write_text(LOG.partition("[9.5")[0])
+    assert least_in_use(log) == 0
+    log.write_text(LOG)
+    assert least_in_use(log) == 80 * MIB
+    log.write_text(LOG + "[299.999s] GC(4) Pause Full (System.gc()) 300M->90M(512M) 8.123ms\n[300.100s] GC(5) Pau")
+    assert least_in_use(log) == 80 * MIB
+    log.write_text(LOG + "[300.010s] GC(4) Pause Full (System.gc()) 300M->90M(512M) 8.123ms\n")
+    assert least_in_use(log) == 90 * MIB
