@@ -15,6 +15,9 @@ from streamq.dsl.diagnostics import Diagnostic, Severity
 from streamq.dsl.source import SourceFile, SourceMap, Span
 from streamq.dsl.visible import TAB_WIDTH, visible
 
+MOST_IN_FULL = 100
+"""So many diagnostics are shown with their lines; those after them take a line each."""
+
 _MOST_LINES = 3
 """Lines of a long span that are shown before its last one."""
 
@@ -50,13 +53,14 @@ class _Mark:
 def render_diagnostics(
     diagnostics: Iterable[Diagnostic], sources: SourceMap, *, width: int = 100, colour: bool = False
 ) -> str:
-    """All diagnostics in full, a blank line between them; empty where there are none."""
+    """The first ``MOST_IN_FULL`` diagnostics in full, a blank line between them, then the rest; empty where there are none."""
     painter = Painter(colour)
     diagnostics = tuple(diagnostics)
     sources = _without_secrets(diagnostics, sources)
-    return "\n".join(
-        "\n".join(_render_one(d, sources, max(40, width), painter)) + "\n" for d in diagnostics
-    )
+    shown = ["\n".join(_render_one(d, sources, max(40, width), painter)) + "\n" for d in diagnostics[:MOST_IN_FULL]]
+    if rest := diagnostics[MOST_IN_FULL:]:
+        shown.append("".join(f"{render_concise(d, sources)}\n" for d in rest))
+    return "\n".join(shown)
 
 
 def _without_secrets(diagnostics: tuple[Diagnostic, ...], sources: SourceMap) -> SourceMap:

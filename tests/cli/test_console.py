@@ -23,7 +23,7 @@ from streamq.runtime.console import (
     summary_text,
 )
 from streamq.runtime.metrics import QuerySample, QueryTotals, ResultRows, RunReport
-from streamq.runtime.render import render_concise, render_diagnostics, render_summary
+from streamq.runtime.render import MOST_IN_FULL, render_concise, render_diagnostics, render_summary
 from streamq.runtime.run import Event, Happened
 
 TEXT = """\
@@ -65,6 +65,19 @@ def test_a_diagnostic_in_full() -> None:
         "  |             ^^^^^ not a column of `s`\n"
         "  = help: did you mean `price`?\n"
         "  = note: the stream has: a\n"
+    )
+
+
+def test_of_very_many_diagnostics_those_after_the_first_hundred_take_a_line_each() -> None:
+    """Each may show a part of one line that is as long as the program."""
+    found = [Diagnostic("SQ0202", f"unknown column {n}", span("prize"), help="mend it") for n in range(MOST_IN_FULL + 2)]
+    text = render_diagnostics(found, sources())
+    assert text.count("SELECT 日本 prize FROM s;") == MOST_IN_FULL
+    assert text.endswith(
+        "  = help: mend it\n"
+        "\n"
+        "p.cql:4:11: error[SQ0202]: unknown column 100 (mend it)\n"
+        "p.cql:4:11: error[SQ0202]: unknown column 101 (mend it)\n"
     )
 
 
