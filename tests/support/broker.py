@@ -76,7 +76,8 @@ class Broker:
         properties = self.folder / "server.properties"
         properties.write_text(self._properties())
         if not (self.data / "meta.properties").exists():
-            cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+            # Its first byte is 0, as an id that begins with a dash is taken for an option.
+            cluster = urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
             self._java(["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)])
         with (self.folder / "broker.log").open("ab") as log:
             self._process = subprocess.Popen(
