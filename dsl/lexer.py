@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from streamq.dsl.diagnostics import Diagnostic, DiagnosticSink
+from streamq.dsl.diagnostics import Diagnostic, DiagnosticSink, Label
 from streamq.dsl.records import dataclass
 from streamq.dsl.source import SourceFile, Span
 from streamq.dsl.words import UNITS, UNITS_MEANT
@@ -117,7 +118,7 @@ def _scan(source: SourceFile, lexed: Lexed, wrong: DiagnosticSink) -> Diagnostic
                 wrong.add(_bad_suffix(match, file))
         elif kind == "UNCLOSED":
             errors.append(start)
-            wrong.add(_not_closed(found, Span(file, start, end)))
+            wrong.add(_not_closed(found, Span(file, start, end), tokens))
         else:
             errors.append(start)
             wrong.add(_unknown_character(found, Span(file, start, end)))
@@ -141,7 +142,8 @@ def _bad_suffix(match: re.Match[str], file: str) -> Diagnostic:
     )
 
 
-def _not_closed(text: str, span: Span) -> Diagnostic:
+def _not_closed(text: str, span: Span, before: Sequence[Token]) -> Diagnostic:
+    """A text that goes over a line end before is where the sign is missing: it took the sign of the next one for its own."""
     what, close = {
         "'": ("string", "'"),
         '"': ("name", '"'),
@@ -149,7 +151,15 @@ def _not_closed(text: str, span: Span) -> Diagnostic:
         "/": ("comment", "*/"),
     }[text[0]]
     first = Span(span.file, span.start, span.start + (2 if text[0] == "/" else 1))
-    return Diagnostic("SQ0104", f"{what} is not closed", first, help=f"close it with `{close}`")
+    help = f"close it with `{close}`"
+    longer = next((t for t in before if t.kind == "STRING" and "\n" in t.text), None) if close == "'" else None
+    if longer is None:
+        return Diagnostic("SQ0104", f"{what} is not closed", first, help=help)
+    start = Span(span.file, longer.start, longer.start + 1)
+    return Diagnostic(
+        "SQ0104", f"{what} is not closed on its line", start, label="this text goes over a line end",
+        labels=(Label(first, "so this one is not closed"),), help=help,
+    )
 
 
 def _unknown_character(found: str, span: Span) -> Diagnostic:

@@ -138,10 +138,20 @@ def syntax_error(
             closest = _closest(tokens[earlier], meant)
             if closest:
                 return _diagnostic(tokens, earlier, meant, f"did you mean `{closest}`?", file)
+    if 0 < index < len(tokens) and tokens[index - 1].kind == "STRING" and "\n" in tokens[index - 1].text:
+        longer = tokens[index - 1]
+        wrong = _diagnostic(tokens, index, acceptable, "is the `'` of the text before it missing?", file)
+        return replace(wrong, labels=(Label(Span(file, longer.start, longer.start + 1), "this text goes over a line end"),))
     if index == 1 and END in acceptable and _is_plain(tokens[0]):
         # The name of a view is a query, but two words in a row are no statement at all.
         return _diagnostic(tokens, 0, before(0).acceptable(), "", file)
-    return _diagnostic(tokens, index, acceptable, "", file)
+    return _diagnostic(tokens, index, acceptable, _missing_comma(tokens, index, acceptable), file)
+
+
+def _missing_comma(tokens: Sequence[Token], index: int, acceptable: frozenset[str]) -> str:
+    """For a name in a list, at which the next part of the list begins."""
+    begins = index < len(tokens) and (tokens[index].kind == "NAME" or _is_plain(tokens[index]))
+    return "is a `,` missing before it?" if begins and "," in acceptable else ""
 
 
 def _is_over(tokens: Sequence[Token], index: int) -> bool:
@@ -202,6 +212,14 @@ def _help(tokens: Sequence[Token], index: int, acceptable: frozenset[str]) -> st
         return f"text needs single quotes: '{token.text[1:-1]}'"
     if token.kind == "[" and "JOIN" in acceptable:
         return "a window comes right after the stream, before its alias"
+    if token.kind == ")" and index and tokens[index - 1].kind == ",":
+        return "take away the comma before it"
+    if token.kind == "NUMBER" and "BY" in acceptable:
+        return f"is BY missing? `BY {token.text}`"
+    if token.kind == "(" and index and tokens[index - 1].text.upper() == "TABLE":
+        return "there are no table functions: a window stands behind its stream, `FROM bid [TUMBLE 1 MINUTE]`"
+    if token.kind == "(" and index and tokens[index - 1].text.upper() in _POLICIES:
+        return f"{tokens[index - 1].text.upper()} has no parentheses: its parts follow each other"
     if token.kind != "WORD":
         return ""
     if END in acceptable and word in ("CREATE", "INSERT"):

@@ -180,6 +180,15 @@ def _add_state(state: argparse.ArgumentParser) -> None:
     state.add_argument("--json", action="store_true", help="print JSON")
 
 
+def _add_malformed(malformed: argparse.ArgumentParser) -> None:
+    malformed.add_argument("file", metavar="FILE", help=_FILE_HELP)
+    malformed.add_argument("--stream", metavar="NAME", help="only this stream")
+    malformed.add_argument("--limit", type=positive, default=20, metavar="N", help="rows of each stream that are shown; 20")
+    _add_jars(malformed)
+    _add_permission(malformed)
+    malformed.add_argument("--json", action="store_true", help="print JSON lines")
+
+
 def _add_edge(edge: argparse.ArgumentParser) -> None:
     edge.add_argument("file", metavar="FILE", help="a .cql program, or a plan that `compile --emit edge` wrote (.json)")
     edge.add_argument("--stream", metavar="NAME", help="the stream, where the program has more than one from an edge")
@@ -240,6 +249,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "explain": ("show what the compiler makes of a program", _add_explain),
     "run": ("run the queries of a program on Spark", _add_run),
     "state": ("show what the queries of a checkpoint hold, by operators of the program", _add_state),
+    "malformed": ("say which rows of a program's streams are malformed, in which file and line", _add_malformed),
     "edge": ("read a stream at its source and send it to the run, without Spark", _add_edge),
     "backfill": ("run a query over the rows that it shed, where RECOVER DROPPED kept them", _add_backfill),
     "test": ("run the tests of programs, without Spark or on it too", _add_test),

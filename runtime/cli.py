@@ -90,6 +90,13 @@ def state(args: Arguments) -> int:
     return show_state(args)
 
 
+def malformed(args: Arguments) -> int:
+    """Shows which rows of a program's streams are malformed."""
+    from streamq.runtime.malformed_command import show_malformed
+
+    return show_malformed(args)
+
+
 def edge(args: Arguments) -> int:
     """Reads a stream at its source and sends it to the run."""
     from streamq.runtime.edge_command import edge
@@ -118,6 +125,7 @@ COMMANDS: dict[str, Command] = {
     "explain": commands.explain,
     "run": run,
     "state": state,
+    "malformed": malformed,
     "edge": edge,
     "backfill": backfill,
     "test": run_tests,

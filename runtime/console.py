@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import deque
 from collections.abc import Mapping
@@ -31,6 +32,9 @@ PLAIN_SECONDS = 3.0
 """How often a run that does not write to a terminal says how it goes."""
 
 JSON_VERSION = 1
+
+WIDE = 240
+"""Columns of what goes to a file or a pipe: nobody has to read a row of it in two lines."""
 
 DROPPED = ("date", "out/s", "in/s", "batch", "watermark", "coverage", "goal", "late", "malformed", "rows in", "keep", "put aside")
 """What a narrow screen goes without, in this order: the date of watermarks, then columns. Digits are never cut."""
@@ -271,7 +275,10 @@ class JsonListener(SilentListener):
 
 def make_console(stream: TextIO | None = None) -> Console:
     """A console on standard output; rich honours NO_COLOR and FORCE_COLOR."""
-    return Console(file=stream or sys.stdout, highlight=False, emoji=False, markup=False)
+    console = Console(file=stream or sys.stdout, highlight=False, emoji=False, markup=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = WIDE
+    return console
 
 
 def rows_table(rows: ResultRows) -> Group:
@@ -392,7 +399,7 @@ def summary_text(report: RunReport) -> Text:
             went.append(f"{t.malformed:,} malformed")
         if t.dead:
             went.append(f"{t.dead:,} put aside")
-        late = f", {t.late:,} late" if t.late else ""
+        late = f"; of the kept ones at least {t.late:,} came late" if t.late else ""
         lines.append(Text(visible(f"{t.query}: {t.rows_in:,} rows in = {' + '.join(went)}{late}")))
         facts = [
             f"{t.rows_out:,} rows out", f"{t.rows_in / seconds:,.0f} rows/s in",

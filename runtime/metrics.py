@@ -17,8 +17,8 @@ class QuerySample:
     """What one micro-batch of one query did.
 
     Rows: ``rows_in`` arrived = ``kept`` + ``shed`` + ``malformed`` + ``dead``, those of a micro-batch that was put
-    aside; ``late`` rows came after the watermark and are among the kept ones (Spark counts them where it drops them,
-    after a partial aggregation). ``rows_out`` went to the sink, which would not take ``refused`` others. ``rows_per_s`` is ``rows_in`` per second of the
+    aside; ``late`` rows came after the watermark and are among the kept ones: at least so many, as Spark counts them where
+    it drops them, and for an aggregate that is after those of a group in a task have become one. ``rows_out`` went to the sink, which would not take ``refused`` others. ``rows_per_s`` is ``rows_in`` per second of the
     batch. ``ended``: seconds since the epoch. ``watermark``, ``event_time_max``: ISO 8601 in UTC,
     empty where the query has none. ``result_age_ms``: how long the oldest row of the batch may have
     waited when its results were out, counted from the moment the batch before took its input; exact where records say when

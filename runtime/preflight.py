@@ -102,7 +102,7 @@ def _missing_path(scan: ScanStream | ScanTable, written: str, path: str) -> Diag
         f"path `{written}` does not exist",
         scan.origin,
         label=f"this {kind} reads it",
-        help=hint or "create it, or correct it; relative paths start from the program's folder",
+        help=hint.replace("did you mean", "is the path meant to be") or "create it, or correct it; relative paths start from the program's folder",
         notes=(f"looked for {path}",),
     )
 
@@ -172,12 +172,13 @@ def _missing_column(
 def _unreadable(
     scan: ScanStream | ScanTable, file: Path, data_format: str, error: Exception
 ) -> Diagnostic:
+    likely = next((kind for kind in ("json", "csv", "parquet") if kind != data_format and kind in file.name.lower().split(".")), "")
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return Diagnostic(
         "SQ0804" if isinstance(error, ValueError) else "SQ0705",
         f"`{file.name}` cannot be read as {data_format}: {reason.lower()}",
         scan.origin,
-        help="take the file away, or name its format with `format = '…'`",
+        help=f"is it `format = '{likely}'`? Else take the file away" if likely else "take the file away, or correct `format`",
     )
 
 
@@ -190,6 +191,9 @@ def _check_sinks(plan: PhysicalPlan) -> Iterator[Diagnostic]:
                 target = resolve(plan.base_dir, path)
                 writers[target].append(query)
                 yield from _check_writable(sink, path, target)
+            if sink.connector == "duckdb" and path and not is_remote(path):
+                folder = os.path.dirname(resolve(plan.base_dir, path))
+                yield from _check_writable(sink, os.path.dirname(path) or ".", folder)
     for queries in writers.values():
         for second in queries[1:]:
             first = queries[0]

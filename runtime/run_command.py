@@ -66,8 +66,20 @@ def run_program(args: Arguments, program: Loaded) -> int:
             plan, asked, program.sources, (recorder, *endpoint, *events), goals,
             quiet=args.quiet or args.events == "-", as_json=args.json,
         )
+    if not (args.quiet or args.json or args.events == "-"):
+        _say_which(args.file, plan, report)
     written = _write_reports(args.report, args.file, goals, recorder, report)
     return _exit_code(report) if written else RUN_FAILED
+
+
+def _say_which(file: str, plan: PhysicalPlan, report: RunReport) -> None:
+    """How to find the malformed rows of files, where there are any."""
+    from streamq.compiler.ir.physical import ScanStream, walk
+
+    bad = {totals.query for totals in report.totals if totals.malformed}
+    scans = [step for query in plan.queries if query.name in bad for step in walk(query.root) if isinstance(step, ScanStream)]
+    if any(scan.connector == "file" for scan in scans):
+        print_error(f"which rows are malformed: streamq malformed {file}")
 
 
 def _exit_code(report: RunReport) -> int:

@@ -252,6 +252,8 @@ class ExpressionBinder:
             hint = "write a CAST, for example CAST(… AS DOUBLE)"
         elif {left.type, right.type} == {DATE, TIMESTAMP}:
             hint = "write a CAST to TIMESTAMP"
+        elif op in COMPARISONS and (is_temporal(left.type) != is_temporal(right.type)):
+            hint = "compare it with a time, such as TIMESTAMP '2024-01-31 08:00:00'"
         return self.context.error(
             "SQ0301", f"`{op}` does not fit {left.type} and {right.type}", span,
             label=f"{left.type} {op} {right.type}", help=hint,

@@ -67,7 +67,8 @@ def _within(
 ) -> None:
     if value is not None and not least <= value <= most:
         context.error(
-            "SQ0603", f"{what} must be between {least:g} and {most:g}, not {value:g}", span
+            "SQ0603", f"{what} must be between {least:g} and {most:g}, not {value:g}", span,
+            help=f"write {value / 100:g}, or {value:g} PERCENT" if most == 1 < value <= 100 else "",
         )
 
 

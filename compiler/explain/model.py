@@ -17,6 +17,10 @@ from streamq.dsl.records import dataclass
 from streamq.stdlib.connectors import find_connector
 from streamq.stdlib.secrets import HIDDEN, redacted
 
+_FROM = ("path", "topic", "topic_pattern")
+_INTO = ("path", "topic", "url", "schema", "table")
+"""Options that say where rows lie."""
+
 STAGES = ("logical", "annotated", "physical", "spark")
 FORMATS = ("text", "json", "mermaid")
 
@@ -87,7 +91,8 @@ def _facts(node: lg.Logical, roots: list[lg.Logical], shed: frozenset[str]) -> t
     if isinstance(node, lg.Scan):
         time = node.source.event_time
         stamped = () if time is None else (f"event time {time}",)
-        return (", ".join(f"{f.name} {f.type}" for f in node.schema), *stamped)
+        place = _place(_FROM, node.source.options)
+        return (*((f"reads {place}",) if place else ()), ", ".join(f"{f.name} {f.type}" for f in node.schema), *stamped)
     state = state_bound(node)
     return () if state is None else (_exactness(node, granularity(node, *roots).value, shed), str(state))
 
@@ -124,7 +129,14 @@ def _query_facts(query: lg.LogicalQuery, plan: lg.LogicalPlan, shed: frozenset[s
     promise = spec.promise(mode) if spec is not None else ""
     inner = query.root.input.change if isinstance(query.root, lg.ToStream) else change
     facts = [f"output {mode}", inner.value, _exactness(query.root, granularity(query.root, query.root).value, shed)]
-    return tuple(facts + ([f"sink promises {promise}"] if promise else []))
+    into = [] if sink is None else [f"sink writes {sink.connector} {_place(_INTO, sink.options)}".rstrip()]
+    return tuple(facts + into + ([f"sink promises {promise}"] if promise else []))
+
+
+def _place(names: tuple[str, ...], options: tuple[tuple[str, lg.OptionValue], ...]) -> str:
+    """Where rows lie: ``path = 'rides'``."""
+    given = dict(options)
+    return ", ".join(f"{name} = '{redacted(str(given[name]))}'" for name in names if given.get(name) not in (None, ""))
 
 
 def physical_model(result: CompileResult) -> ExplainModel:

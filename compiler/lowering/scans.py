@@ -28,9 +28,7 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
     options = dict(source.options)
     checked = source.connector == "file"
     text = checked and not source.is_table and options.get("format") in ("json", "csv")
-    required = {f.name for f in source.fields if not f.nullable}
-    if source.event_time is not None and text:
-        required |= {f.name for f in source.fields if f.name == source.event_time}
+    required = required_columns(source)
     counts = text and options.get("on_error") != "fail"
     whole = options.get("format") == "csv"
     names = set(wanted) | (required if checked else set())
@@ -56,7 +54,7 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
         stream=source.name, connector=source.connector, schema=schema, options=source.options,
         corrupt_column=CORRUPT if counts else None, id=step_id, origin=node.origin,
     )
-    missing = [f"{quote(n)} IS NULL" for n in sorted(required)] if checked else []
+    missing = missing_tests(required) if checked else []
     step: ph.Step = scan
     if counts or missing:
         step = _drop_malformed(scan, counts, missing, node, context)
@@ -104,9 +102,7 @@ def _drop_malformed(
     test that Spark does not move into the reader, where rows that fail would not even be counted as input: one of the
     malformed text together with other columns. A test of NULL alone is moved there, so it stands above the count.
     """
-    marker = f"IF({' OR '.join(missing)}, '', {quote(CORRUPT) if corrupt else 'NULL'})"
-    if corrupt and not missing:
-        marker = f"coalesce({quote(CORRUPT)}, {_leaning(quote(CORRUPT), step)})"
+    marker = malformed_marker(step.schema, missing, corrupt)
     name, step_id = f"{context.step_id(node, 'intake')}@{context.query}", f"{node.source.name}.intake"
     good, test = f"{node.source.name}.well_formed", f"{marker} IS NULL"
     if context.lone and corrupt:
@@ -117,8 +113,22 @@ def _drop_malformed(
     return ph.Where(observed, test, id=good, origin=node.origin)
 
 
-def _leaning(text: str, step: ph.ScanStream) -> str:
-    return f"IF({quote(step.schema[0][0])} IS NULL, NULL, {text})"
+def required_columns(source: lg.SourceDecl) -> frozenset[str]:
+    """The columns of a file without which a row is malformed: NOT NULL ones, and in a stream of text the event time."""
+    text = not source.is_table and dict(source.options).get("format") in ("json", "csv")
+    return frozenset(f.name for f in source.fields if not f.nullable or (text and f.name == source.event_time))
+
+
+def missing_tests(required: frozenset[str]) -> list[str]:
+    return [f"{quote(name)} IS NULL" for name in sorted(required)]
+
+
+def malformed_marker(schema: tuple[ph.Named, ...], missing: list[str], corrupt: bool) -> str:
+    """SQL that is NULL for a good row. ``missing``: tests that a bad one passes. ``corrupt``: Spark gives its text, too."""
+    text = quote(CORRUPT)
+    if corrupt and not missing:
+        return f"coalesce({text}, IF({quote(schema[0][0])} IS NULL, NULL, {text}))"
+    return f"IF({' OR '.join(missing)}, '', {text if corrupt else 'NULL'})"
 
 
 def with_rows(node: lg.Shed, stream: lg.Logical) -> lg.Logical:

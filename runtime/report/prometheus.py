@@ -29,7 +29,7 @@ _Start = Callable[[str, list[tuple[str, str]]], Any]
 _COUNTERS = {
     "rows_in": "Rows that arrived.", "kept": "Rows that the query kept.", "shed": "Rows that were shed.",
     "malformed": "Rows that could not be read.", "dead": "Rows of micro-batches that were put aside.",
-    "refused": "Rows of results that the sink would not take.", "late": "Rows that came after the watermark.",
+    "refused": "Rows of results that the sink would not take.", "late": "Rows that came after the watermark; of those of one group in one task an aggregate counts one.",
     "rows_out": "Rows that went to the sink.",
 }
 _EVENTS = {

@@ -79,7 +79,7 @@ def to_diagnostic(
     if "MALFORMED_RECORD_IN_PARSING" in text:
         return Diagnostic(
             "SQ0804", f"query `{query.name}` met a malformed row", span, notes=where,
-            help="take `on_error = 'fail'` away to have such rows counted and left out",
+            help="`streamq malformed` says which rows are so; take `on_error = 'fail'` away to have them counted and left out",
         )
     if "CSV header does not conform" in text:
         return Diagnostic(

@@ -62,7 +62,7 @@ def read_stream(scan: ScanStream, context: SourceContext) -> DataFrame:
         case "memory":
             return _read_script(context.stream(scan), scan.stream, scan, context)
         case "rate":
-            reader = context.stream(scan).format("rate").options(**_spark_options(scan.options))
+            reader = context.stream(scan).format("rate").options(**spark_options(scan.options))
             return _only_declared(reader.load(), scan)
         case "nexmark":
             return _read_nexmark(context.spark, context.stream(scan), scan)
@@ -80,11 +80,11 @@ def read_again(scan: ScanStream, span: Span, context: SourceContext) -> DataFram
         case Files(places=places):
             reader = context.spark.read
             if scan.connector == "memory":
-                return reader.schema(_ddl(scan.schema)).format("json").load(_plain(places))
+                return reader.schema(ddl(scan.schema)).format("json").load(plain_paths(places))
             root = resolve(context.base_dir, str(dict(scan.options)["path"]))
             if Path(root).is_dir():
                 reader = reader.option("basePath", root)
-            return _read_files(reader, scan, context, _plain(places))
+            return _read_files(reader, scan, context, plain_paths(places))
         case Records():
             from streamq.runtime.spark.kafka import read_records_again
 
@@ -93,7 +93,13 @@ def read_again(scan: ScanStream, span: Span, context: SourceContext) -> DataFram
             return _read_nexmark(context.spark, context.spark.read.option("first", start), scan, stop)
 
 
-def _plain(places: tuple[str, ...]) -> list[str]:
+def read_files_now(scan: ScanStream, context: SourceContext) -> DataFrame:
+    """The rows that the files of a stream hold now, malformed ones too; columns as ``read_stream`` has them."""
+    return _read_files(context.spark.read, scan, context)
+
+
+def plain_paths(places: tuple[str, ...]) -> list[str]:
+    """Files that Spark wrote down as addresses, as paths that its readers take."""
     return [without_globs(from_log(place)) for place in places]
 
 
@@ -127,7 +133,7 @@ def _read_files(
         # Spark has no timestamps of nanoseconds: it reads numbers, which become timestamps below.
         context.spark.conf.set(_NANOS_AS_LONG, "true")
         schema = tuple((n, "BIGINT" if n in nanos else t) for n, t in schema)
-    reader = reader.options(**_spark_options(scan.options, streaming=is_stream and files is None))
+    reader = reader.options(**spark_options(scan.options, streaming=not isinstance(reader, DataFrameReader)))
     text = data_format != "parquet"
     corrupt = scan.corrupt_column if text and isinstance(scan, ScanStream) else None
     fails = not is_stream or options.get("on_error") == "fail"
@@ -137,7 +143,7 @@ def _read_files(
             reader = reader.option("columnNameOfCorruptRecord", corrupt)
             if corrupt not in (name for name, _ in schema):
                 schema = (*schema, (corrupt, "STRING"))
-    reader = reader.schema(_ddl(schema)).format(data_format)
+    reader = reader.schema(ddl(schema)).format(data_format)
     frame: DataFrame
     if isinstance(reader, DataFrameReader) and files is not None:
         frame = reader.load(files)
@@ -188,7 +194,7 @@ def _read_script(
     path.mkdir(parents=True, exist_ok=True)
     if isinstance(scan, ScanStream):
         reader = reader.option("maxFilesPerTrigger", 1)
-    frame: DataFrame = reader.schema(_ddl(scan.schema)).format("json").load(str(path))
+    frame: DataFrame = reader.schema(ddl(scan.schema)).format("json").load(str(path))
     return frame
 
 
@@ -199,7 +205,7 @@ def _read_nexmark(
 
     spark.dataSource.register(NexmarkSource)
     options = dict(scan.options) | ({} if events is None else {"events": events})
-    frame: DataFrame = reader.format(NexmarkSource.name()).options(**options).schema(_ddl(scan.schema)).load()
+    frame: DataFrame = reader.format(NexmarkSource.name()).options(**options).schema(ddl(scan.schema)).load()
     return frame
 
 
@@ -217,7 +223,7 @@ def _only_declared(frame: DataFrame, scan: ScanStream) -> DataFrame:
     return frame.select(*columns)
 
 
-def _spark_options(
+def spark_options(
     options: tuple[tuple[str, OptionValue], ...], *, streaming: bool = True
 ) -> dict[str, OptionValue]:
     """The options that Spark's own readers have, under their names there."""
@@ -230,5 +236,5 @@ def _spark_options(
     return found
 
 
-def _ddl(schema: tuple[Named, ...]) -> str:
+def ddl(schema: tuple[Named, ...]) -> str:
     return ", ".join(f"{quoted(name)} {sql_type}" for name, sql_type in schema)

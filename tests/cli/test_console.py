@@ -209,7 +209,7 @@ def test_progress_and_summary_hold_the_numbers() -> None:
     summary = drawn(summary_text(RunReport("duration", 20.0, (totals,))))
     assert summary == (
         "time is up after 20.0 s\n"
-        "hot: 1,000 rows in = 900 kept + 100 shed, 2 late\n"
+        "hot: 1,000 rows in = 900 kept + 100 shed; of the kept ones at least 2 came late\n"
         "  50 rows out, 50 rows/s in, 1 batch, worst age 1.2 s, 7 rows of state, "
         "watermark 2024-01-01\n"
         "00:00:04"

@@ -189,8 +189,15 @@ def test_file_that_cannot_be(runs: SinkRuns) -> None:
     runs.add(*rows(1))
     code, text = runs.refused(sink().replace("out.duckdb", "text.duckdb") + INSERT)
     assert (code, "not a valid DuckDB database file" in text) == ("SQ0806", True), text
-    code, text = runs.refused(sink().replace("out.duckdb", "nowhere/out.duckdb") + INSERT)
-    assert (code, "there is no folder" in text) == ("SQ0806", True)
+    (runs.folder / "a.file").write_text("no folder")
+    code, text = runs.refused(sink().replace("out.duckdb", "a.file/deep/out.duckdb") + INSERT)
+    assert (code, "a.file/deep` of DuckDB's file cannot be made: not a directory" in text) == ("SQ0806", True), text
+
+
+def test_folder_of_the_file_is_made(runs: SinkRuns) -> None:
+    runs.add(*rows(1))
+    runs.done(sink().replace("out.duckdb", "some/new/out.duckdb") + INSERT)
+    assert (runs.folder / "some/new/out.duckdb").is_file()
 
 
 HOLDER = "import duckdb, sys; db = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"

@@ -145,8 +145,11 @@ class DuckDBWriter:
             ))
         if is_remote(self.target.text("path")):
             raise self._wrong("the file of a duckdb sink is on the machine of the run", "name a file without a scheme")
-        if not self._path.parent.is_dir():
-            raise self._wrong(f"there is no folder `{self._path.parent}` for the file of DuckDB", "make it, or correct `path`")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise self._wrong(f"the folder `{self._path.parent}` of DuckDB's file cannot be made: {reason}", "correct `path`") from error
 
     def _check_file(self) -> None:
         """Where the file is not there it must be one that was never there."""
