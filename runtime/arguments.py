@@ -138,7 +138,7 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         help="with --checkpoint: move the old checkpoint of this one aside, and start it anew; repeatable",
     )
     run.add_argument("--master", type=master, metavar="URL", help="a Spark cluster to run on, spark://HOST:PORT; else this machine")
-    run.add_argument("--rows", type=positive, metavar="N", help="rows shown of each batch")
+    run.add_argument("--rows", type=positive, metavar="N", help="rows shown of each batch; 20, with --json 100000")
     run.add_argument(
         "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
         help="a setting, as SET in the program; repeatable",

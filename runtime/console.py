@@ -170,6 +170,7 @@ class PlainListener(_Views):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._next = PLAIN_SECONDS
+        self._told: dict[str, int] = {}
 
     def __enter__(self) -> PlainListener:
         return self
@@ -189,6 +190,12 @@ class PlainListener(_Views):
             return
         self._next = seconds + PLAIN_SECONDS
         for name, view in self.views.items():
+            latest = view.latest
+            if latest is not None and self._told.get(name) == latest.batch:
+                self._say(f"{seconds:5.0f} s  {name}: no micro-batch done since batch {latest.batch}, in {view.totals.rows_in:,}")
+                continue
+            if latest is not None:
+                self._told[name] = latest.batch
             self._say(f"{seconds:5.0f} s  {name}: {progress_line(view)}")
 
     def _say(self, text: str) -> None:
@@ -243,6 +250,7 @@ class JsonListener(SilentListener):
                 "type": "rows", "query": rows.query, "batch": rows.batch, "total": rows.total,
                 "columns": list(rows.columns),
                 "rows": [[json_cell(cell) for cell in row] for row in rows.rows],
+                **({"truncated": True} if len(rows.rows) < rows.total else {}),
             }
         )
 
@@ -406,7 +414,7 @@ def summary_text(report: RunReport) -> Text:
             f"{t.batches:,} batch{'es' if t.batches != 1 else ''}",
             f"worst age {_duration(t.worst_age_ms)}",
         ]
-        if t.latency_goal_ms is not None:
+        if t.latency_goal_ms is not None and t.batches:
             facts.append(f"goal {t.latency_goal_ms / 1000:g} s: missed in {t.missed_goal:,} of {t.batches:,} micro-batches")
         if t.refused:
             facts.append(f"{t.refused:,} that the sink would not take put aside")

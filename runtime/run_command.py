@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from streamq.runtime.run import RunListener, RunOptions
 
 
+JSON_ROWS = 100_000
+"""Result rows of a micro-batch that ``--json`` prints where ``--rows`` does not say: a program wants all, and has a sink for more."""
+
+
 def run(args: Arguments) -> int:
     """Runs queries on Spark and shows results and progress."""
     functions = args.allow_functions
@@ -56,7 +60,7 @@ def run_program(args: Arguments, program: Loaded) -> int:
     plan = _with_settings(program.result.require(), [*args.settings, *master])
     asked = RunOptions(
         duration_s=args.duration, once=args.once, limit=args.limit,
-        queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows,
+        queries=_chosen(plan, args.query), checkpoint=args.checkpoint, rows_per_batch=args.rows or (JSON_ROWS if args.json else None),
         log_file=args.log_file, stop_within_s=args.stop_within, jars=tuple(args.jars),
         fresh=_chosen(plan, args.fresh), texts=texts_of(plan, program.sources),
     )
@@ -78,8 +82,12 @@ def _say_which(file: str, plan: PhysicalPlan, report: RunReport) -> None:
 
     bad = {totals.query for totals in report.totals if totals.malformed}
     scans = [step for query in plan.queries if query.name in bad for step in walk(query.root) if isinstance(step, ScanStream)]
-    if any(scan.connector == "file" for scan in scans):
-        print_error(f"which rows are malformed: streamq malformed {file}")
+    if not any(scan.connector == "file" for scan in scans):
+        return
+    for totals in report.totals:
+        if totals.malformed and totals.malformed == totals.rows_in:
+            print_error(f"{totals.query}: no row could be read: is a column declared with another type than the data has?")
+    print_error(f"which rows are malformed: streamq malformed {file}")
 
 
 def _exit_code(report: RunReport) -> int:

@@ -40,6 +40,8 @@ def check_policies(policies: tuple[ast.Policy, ...], context: BindContext, sifte
                         without = " without RECOVER ESTIMATE" if bare else ""
                         sifts = isinstance(item, ast.QosSlope | ast.QosFairness)
                         instead = "say SHED SIFTER ON (columns), which goes by it, or remove it" if sifts else ""
+                        if isinstance(item, ast.QosCompleteness):
+                            instead = "say for what rows may go: QOS LATENCY 2 SECONDS COMPLETENESS >= …, or remove it"
                         refuse(context, f"QOS {name}{without}", item.span, instead)
             case ast.Shed():
                 check_shed(policy, context)

@@ -34,6 +34,9 @@ class Scope:
     outside: Scope | None = None
     """That of the row outside of a subquery, which its names do not reach."""
 
+    results: frozenset[str] = frozenset()
+    """Names of results, folded, that do not reach here either."""
+
     def resolve(self, name: Name, context: BindContext) -> Expr:
         """The column a name stands for; reports unknown and ambiguous ones."""
         parts = name.parts
@@ -149,6 +152,8 @@ class Scope:
         known += [e.alias for e in self.entries]
         known += [f"{e.alias}.{n}" for e in self.entries for n, _ in e.columns]
         hint = did_you_mean(text, known)
+        if text.casefold() in self.results:
+            hint = f"HAVING does not know the name of a result: repeat what `{text}` stands for"
         if not hint and len(self.entries) == 1:
             hint = _columns_help(self.entries[0])
         return context.error("SQ0202", f"unknown column `{text}`", name.span, label="not found",

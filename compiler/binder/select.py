@@ -146,7 +146,10 @@ def bind_select(
     block.distinct = node.distinct is not ast.Distinct.ALL
     if node.distinct is ast.Distinct.APPROX:
         block.approx = node.approx or ast.Approx(span=node.span)
-    having = None if node.having is None else binder.bind_condition(node.having, "HAVING")
+    having = None
+    if node.having is not None:
+        results = frozenset(item.alias.text.casefold() for item in node.items if item.alias is not None)
+        having = replace(binder, scope=replace(scope, results=results)).bind_condition(node.having, "HAVING")
     grouped = bool(node.group_by) or any(
         isinstance(part, ir.AggCall)
         for read in (

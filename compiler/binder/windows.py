@@ -8,6 +8,7 @@ from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir.expr import Column
 from streamq.dsl import ast
 from streamq.dsl.diagnostics import Abort, Diagnostic
+from streamq.dsl.types import TIMESTAMP
 
 MAX_MS = 1000 * 365 * 24 * 3600 * 1000
 """A thousand years: beyond that Spark's timestamps overflow."""
@@ -36,9 +37,10 @@ def _check_input(plan: lg.Logical, window: ast.Window, name: str) -> None:
         )
     unbounded = isinstance(window, ast.RangeWindow) and window.range is None
     if plan.event_time is None and not unbounded and not _is_result(plan):
+        time = next((f.name for f in plan.schema if f.type == TIMESTAMP), "ts")
         raise _abort(
             "SQ0402", f"`{name}` has no event time, so the window never closes", window,
-            "declare it on the stream: WATERMARK FOR ts AS ts - INTERVAL 5 SECONDS, and select "
+            f"declare it on the stream: WATERMARK FOR {time} AS {time} - INTERVAL 5 SECONDS, and select "
             "that column in every view between",
         )
 

@@ -24,6 +24,7 @@ from streamq.runtime.control.throttle import (
 from streamq.runtime.metrics import QuerySample
 from streamq.stdlib.estimate.needed import share_for
 from streamq.stdlib.overload.batch_time import LEAST_MS, BatchTime
+from streamq.stdlib.overload.in_vain import InVain
 from streamq.stdlib.overload.ranks import levels
 
 LEARNING = 0.3
@@ -48,7 +49,7 @@ class Controller:
     ranks of some rows of the latest micro-batches. ``error``: the largest that estimates may have; the share that it
     takes is kept, and at least ``least``. ``selects``: the share is not that of rows, which are all kept, but of what each of them
     is compared with. ``written``: there was a file of knobs, by this run or the one before. ``beyond``:
-    micro-batches in a row whose goal was out of reach; ``decided``: what was of the latest.
+    micro-batches in a row whose goal was out of reach; ``vain``: what is kept then; ``decided``: what was of the latest.
     """
 
     checkpoint: Path
@@ -61,6 +62,7 @@ class Controller:
     _began: bool = False
     beyond: int = 0
     decided: Decided | None = None
+    vain: InVain = field(default_factory=InVain)
     _before: float | None = None
     written: bool = False
     selects: bool = False
@@ -91,10 +93,15 @@ class Controller:
         self.throttle = replace(
             learned, late=learned.late + sample.late, coverage=self._coverage(), seen=sample.batch, held=held, holding=holding,
         )
-        if decided is not None and self._at_one_rate(decided.decision):
+        if decided is not None and sample.rows_in > 0:
             # Where the query was idle before, the age of a result counts that in.
             age_ms = min(sample.result_age_ms, decided.waited_ms + sample.batch_ms)
-            self.throttle = self.throttle.aged(age_ms, decided.decision)
+            if not self.selects:
+                missed = not decided.decision.reachable and age_ms > self.throttle.latency_ms
+                self.vain = self.vain.after(sample.batch_ms, missed)
+                self.throttle = replace(self.throttle, vain=self.vain.share)
+            if self._at_one_rate(decided.decision):
+                self.throttle = self.throttle.aged(age_ms, decided.decision)
         if looked.read_until is not None:
             self.throttle = replace(self.throttle, read_until=looked.read_until, unread=sample.backlog_rows or 0)
         if looked.ranks:
@@ -208,4 +215,7 @@ def _out_of_reach(throttle: Throttle, error: float | None, spared: bool, selects
         return f"{goal} are out of reach: a stream of the query of which no row may go takes longer"
     if selects:
         return f"{goal} are out of reach: reading and keeping the rows takes longer, however little they are compared with"
-    return f"{goal} are out of reach: reading the rows takes longer, whatever is shed of them"
+    return (
+        f"{goal} are out of reach: a micro-batch takes longer whatever is shed of its rows, so those are kept that make it hardly "
+        "longer; give a longer goal, or say with COMPLETENESS what to keep"
+    )

@@ -42,6 +42,8 @@ def to_numbers(throttle: Throttle) -> dict[str, Any]:
     for name in _OPTIONAL:
         if (value := getattr(throttle, name)) is not None:
             found[name] = value
+    if throttle.vain:
+        found["vain"] = throttle.vain
     if throttle.needed:
         found["needed"] = throttle.needed
     if throttle.window_ms:
@@ -70,10 +72,10 @@ def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
     share, fixed, newest, sifter, sampled, read_until = (found.get(name) for name in _OPTIONAL)
     coverage, late = found.get("coverage", 1.0), found.get("late", 0.0)
     needed, held, holding = (found.get(name, 0.0) for name in ("needed", "held", "holding"))
-    spared = found.get("counted_spared", 1.0)
-    if min(*numbers, *given, rate, share or 0.0, fixed or 0.0, coverage, late, needed, held, holding, spared) < 0:
+    spared, vain = found.get("counted_spared", 1.0), found.get("vain", 0.0)
+    if min(*numbers, *given, rate, share or 0.0, fixed or 0.0, coverage, late, needed, held, holding, spared, vain) < 0:
         return None
-    if max(found["least"], share or 0.0, fixed or 0.0, coverage, needed) > 1:
+    if max(found["least"], share or 0.0, fixed or 0.0, coverage, needed, vain) > 1:
         return None
     if fixed is None and found["latency_ms"] == rate == 0:
         return None
@@ -85,7 +87,7 @@ def from_numbers(found: Mapping[str, Any]) -> Throttle | None:
         found["latency_ms"], model, found["least"], found["counted"], rate, share, coverage, int(late), fixed,
         tuple(found.get(RANKS, ())), newest, headroom, int(found.get("window_ms", 0)),
         int(found.get("late_ms", 0)), steps, int(found.get("seen", -1)), None if sifter is None else int(sifter),
-        needed, sampled, int(held), holding, spared, read_until, int(found.get("unread", 0)),
+        needed, sampled, int(held), holding, spared, read_until, int(found.get("unread", 0)), vain,
     )
 
 

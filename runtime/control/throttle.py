@@ -71,7 +71,7 @@ SETTLED = 10
 """Micro-batches in a row at one rate after which the cost at it is known, and what still changes is noise."""
 
 LEAST_KEEP = 0.001
-"""Where the goal cannot be reached so much is kept, so that there is something to measure and to show."""
+"""Where the goal cannot be reached at least so much is kept, so that there is something to measure and to show."""
 
 
 FIRST_LEAST = 0.5
@@ -95,7 +95,7 @@ class Throttle:
     of all rows that is looked at for it. ``held``: rows of state after the last micro-batch; ``holding``: how many there
     are in the long run if one row is kept each millisecond. ``read_until``: the time of the newest record that was read, in
     milliseconds since 1970, where records say when they came; ``unread``: how many were left. ``counted_spared``: as ``counted``, of streams of which no
-    row goes.
+    row goes. ``vain``: the share that is kept where the goal is out of reach (``stdlib/overload/in_vain.py``).
     """
 
     latency_ms: float
@@ -122,6 +122,7 @@ class Throttle:
     counted_spared: float = 1.0
     read_until: float | None = None
     unread: int = 0
+    vain: float = 0.0
 
     def aged(self, age_ms: float, decision: Decision) -> Throttle:
         """With more planned where the oldest row of a micro-batch was young enough, else with less.
@@ -206,6 +207,8 @@ def decide(
         kept, usual_keep = max(kept, tried), max(usual_keep, tried)
     whole = (stays + (1 - stays) * kept) * usual
     reachable = kept > throttle.least or cost.time(usual, whole, holding * whole) <= planned / 2
+    if not reachable:
+        kept = max(kept, throttle.vain)
     return Decision(kept, rate, reachable, usual_keep, steady)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from prometheus_client import (
@@ -43,6 +44,8 @@ _GAUGES = {
     "latency_goal_seconds": "How old results may be; absent where the query does not say.",
     "kept_share": "The share of the last micro-batch's rows that was kept.",
     "completeness": "The share of all rows so far that was kept and in time.",
+    "watermark_seconds": "The watermark, in seconds since 1970; absent where the query has none.",
+    "last_batch_timestamp_seconds": "When the last micro-batch ended, in seconds since 1970.",
     "state_rows": "Rows of state.", "state_bytes": "Memory of the state.",
     "backlog_rows": "Records that the last micro-batch left unread; absent where the source does not tell.",
     "backlog_age_seconds": "How long the oldest of them has waited at most.",
@@ -121,8 +124,10 @@ class Endpoint(SilentListener):
         values = {
             "batch_seconds": sample.batch_ms / 1000, "result_age_seconds": sample.result_age_ms / 1000,
             "kept_share": sample.kept / arrived if arrived else 1.0, "completeness": completeness(totals),
-            "state_rows": sample.state_rows, "state_bytes": sample.state_bytes,
+            "state_rows": sample.state_rows, "state_bytes": sample.state_bytes, "last_batch_timestamp_seconds": sample.ended,
         }
+        if sample.watermark:
+            values["watermark_seconds"] = datetime.fromisoformat(sample.watermark).timestamp()
         if sample.backlog_rows is not None:
             values |= {"backlog_rows": sample.backlog_rows, "backlog_age_seconds": sample.backlog_age_ms / 1000}
         for name, value in values.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import json
 import subprocess
@@ -490,3 +491,23 @@ def test_no_heavy_import(program: Path, argv: list[str]) -> None:
         check=True,
     )
     assert ran.stderr == "0 []\n"
+
+
+@pytest.mark.parametrize(("more", "code", "said"), [
+    (["--stream", "bit"], 2, "no stream `bit` of files, did you mean `bid`?"),
+    (["--limit", "0"], 2, "'0' is no whole number from 1"),
+])
+def test_malformed_rows_of_what_is_no_stream(
+    program: Path, more: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.suppress(SystemExit):
+        assert cli.main(["malformed", str(program), *more]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_malformed_rows_of_a_program_that_reads_no_files(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text("CREATE STREAM n (k BIGINT) WITH (connector = 'memory'); SELECT k FROM n;")
+    assert cli.main(["malformed", str(program)]) == 2
+    assert "reads a stream of files" in capsys.readouterr().err
+    program.write_text("SELECT k FROM nothing;")
+    assert cli.main(["malformed", str(program)]) == 1

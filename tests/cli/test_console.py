@@ -18,6 +18,7 @@ from streamq.runtime.console import (
     PlainListener,
     QueryView,
     QuietListener,
+    make_console,
     progress_table,
     rows_table,
     summary_text,
@@ -292,6 +293,7 @@ def test_a_pipe_gets_a_line_every_few_seconds() -> None:
     lines = out.getvalue().splitlines()
     assert len(lines) == 2
     assert "in 1,000 (2,000/s), kept 900, shed 100" in lines[0]
+    assert lines[1] == "    6 s  hot: no micro-batch done since batch 3, in 1,000"
 
 
 def test_json_lines() -> None:
@@ -306,6 +308,22 @@ def test_json_lines() -> None:
     assert records[1]["shed"] == 100
     assert records[2]["rows"][0] == ["a", 1.5, "2024-01-01T00:00:00+00:00"]
     assert records[3]["ended_by"] == "finished"
+
+
+def test_json_says_where_rows_are_left_out() -> None:
+    out = io.StringIO()
+    listener = JsonListener(out)
+    listener.rows(replace(ROWS, total=len(ROWS.rows)))
+    listener.rows(replace(ROWS, total=len(ROWS.rows) + 1))
+    assert [json.loads(line).get("truncated") for line in out.getvalue().splitlines()] == [None, True]
+
+
+def test_a_file_is_not_folded_to_the_width_of_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    out = io.StringIO()
+    wide = ResultRows("q", 0, tuple(f"column_number_{n}" for n in range(10)), ((123456.78901,) * 10,), 1)
+    make_console(out).print(rows_table(wide))
+    assert out.getvalue().rstrip().splitlines()[-1].split() == ["123456.78901"] * 10
 
 
 @pytest.mark.parametrize(("update", "word"), [(True, "changed 480"), (False, "480 rows")])

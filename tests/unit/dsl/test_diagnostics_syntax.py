@@ -161,6 +161,12 @@ ONE_LINE: list[tuple[str, str, int, int, str, str]] = [
     ("CREATE SINK s WITH (a = 1, A = 2)", "SQ0109", 28, 5, "option `a` is given twice", ""),
     ("CREATE STREAM s (a INT, WATERMARK FOR a, WATERMARK FOR a)", "SQ0109", 42, 15, "", ""),
     ("CREATE TABLE t (a INT PRIMARY KEY, PRIMARY KEY (a))", "SQ0109", 49, 1, "PRIMARY KEY", ""),
+    ("CREATE STREAM s (a INT b INT)", "SQ0101", 24, 1, "unexpected `b`", "is a `,` missing before it?"),
+    ("CREATE SINK s WITH (a = 1 b = 2)", "SQ0101", 27, 1, "unexpected `b`", "is a `,` missing before it?"),
+    ("CREATE SINK s WITH (a = 1,)", "SQ0101", 27, 1, "unexpected `)`", "take away the comma before it"),
+    ("SELECT a FROM s SHED RANDOM 20 PERCENT", "SQ0101", 29, 2, "unexpected `20`", "is BY missing? `BY 20`"),
+    ("SELECT a FROM s QOS (LATENCY 2 SECONDS)", "SQ0101", 21, 1, "unexpected `(`", "QOS has no parentheses"),
+    ("SELECT a FROM TABLE(TUMBLE(TABLE s))", "SQ0101", 20, 1, "unexpected `(`", "a window stands behind its stream"),
     # Characters.
     ("SELECT 'abc FROM s", "SQ0104", 8, 1, "string is not closed", "close it with `'`"),
     ("SELECT a FROM s /* why", "SQ0104", 17, 2, "comment is not closed", "`*/`"),
@@ -182,6 +188,22 @@ def test_one_line(text: str, code: str, column: int, width: int, message: str, h
     assert start[0].islower() or start[0] == "`" or start.isupper(), first.message
     assert not first.message.endswith(".")
     assert len(found) == (2 if "‘" in text else 1)
+
+
+def test_the_quote_that_is_missing_is_that_of_the_text_which_goes_over_a_line_end() -> None:
+    """It takes the quote of the next text for its own, so that the last text of the program seems to be the one that is open."""
+    found, sources = errors("CREATE SINK a WITH (p = 'x);\nCREATE SINK b WITH (p = 'y');")
+    (wrong,) = found
+    assert (wrong.code, wrong.message) == ("SQ0104", "string is not closed on its line")
+    assert sources.locate(wrong.span)[1:] == (1, 25)
+    assert [sources.locate(label.span)[1:] for label in wrong.labels] == [(2, 27)]
+
+
+def test_a_text_over_a_line_end_is_named_where_what_follows_does_not_fit() -> None:
+    found, sources = errors("CREATE SINK a WITH (p = 'x);\nCREATE SINK b WITH (p = 'y);")
+    first = found[0]
+    assert (first.code, first.help) == ("SQ0101", "is the `'` of the text before it missing?")
+    assert [sources.locate(label.span)[1:] for label in first.labels] == [(1, 25)]
 
 
 MISSING = "is a `)` missing?"

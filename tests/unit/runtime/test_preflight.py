@@ -243,3 +243,18 @@ def test_a_folder_that_cannot_be_entered_is_a_finding(
     found = one(check(tmp_path, scan("in", "json", "a")))
     assert (found.code, "permission denied" in found.message) == ("SQ0705", True)
     assert one(check(tmp_path, scan("other", "json", "a"))).code == "SQ0705"
+
+
+def test_a_file_of_another_format_says_which_one_it_may_be(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "rides-00.csv").write_text("k\n1\n")
+    found = one(check(tmp_path, scan("in", "parquet", "k")))
+    assert (found.code, found.help) == ("SQ0804", "is it `format = 'csv'`? Else take the file away")
+
+
+def test_the_folder_of_a_duckdb_file_is_looked_at_before_the_run(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("k\n")
+    (tmp_path / "a.file").write_text("")
+    for path, code in (("new/out.duckdb", None), ("out.duckdb", None), ("a.file/out.duckdb", "SQ0806")):
+        sink = SinkSpec("out", "duckdb", (("path", path), ("table", "t")), origin=SPAN)
+        assert [d.code for d in check(tmp_path, scan("a.csv", "csv", "k"), sink)] == ([] if code is None else [code])

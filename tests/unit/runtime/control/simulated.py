@@ -10,6 +10,7 @@ import numpy as np
 from streamq.runtime.control.controller import COVERAGE_S, held_by
 from streamq.runtime.control.throttle import STEADY, Decision, Throttle, decide
 from streamq.stdlib.overload.batch_time import BatchTime, Cost
+from streamq.stdlib.overload.in_vain import InVain
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Engine:
 
     def run(self, seconds: float) -> list[Batch]:
         random = np.random.default_rng(self.seed)
-        throttle = Throttle(self.latency_ms)
+        throttle, vain = Throttle(self.latency_ms), InVain()
         now, planned, decision = 0.0, 0.0, Decision()
         found: list[Batch] = []
         while now < seconds:
@@ -77,7 +78,8 @@ class Engine:
             state = self._held(found, ended)
             recent = [batch for batch in found if batch.ended >= ended - COVERAGE_S]
             holding = held_by(throttle.holding, state, sum(one.kept for one in recent), (ended - recent[0].began) * 1000)
-            throttle = replace(throttle, model=model, held=state, holding=holding)
+            vain = vain.after(ms, not decision.reachable and ages[0] > self.latency_ms)
+            throttle = replace(throttle, model=model, held=state, holding=holding, vain=vain.share)
             if len(found) > 1 and decision.steady >= STEADY:
                 throttle = throttle.aged(ages[0], decision)
             planned, now = now, ended

@@ -18,7 +18,7 @@ def test_knobs_come_back(tmp_path: Path) -> None:
     path = tmp_path / "knobs.json"
     assert published(path) is None
     ranked = Throttle(0.0, fixed_share=0.5, ranks=(0.25, 1.0, 1.0), newest=1_704_067_200_000_001.0)
-    for throttle in (THROTTLE, Throttle(500.0), ranked):
+    for throttle in (THROTTLE, Throttle(500.0), Throttle(500.0, vain=0.064), ranked):
         publish(path, throttle)
         assert published(path) == throttle
     assert [p.name for p in tmp_path.iterdir()] == ["knobs.json"]

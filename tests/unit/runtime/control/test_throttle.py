@@ -326,10 +326,35 @@ def test_a_source_that_stops_and_comes_back() -> None:
     assert age_at(after(batches, 61), 95) < 2000
 
 
-def test_a_goal_beyond_reach_does_not_oscillate() -> None:
+def test_a_goal_beyond_reach_keeps_what_makes_micro_batches_no_longer_and_does_not_oscillate() -> None:
+    """Of a share that was tried all is kept, once it has shown that rows cost nothing."""
     engine = Engine(rate=lambda _: 1_000, cost=lambda _: Cost(2500.0, 0.0001, 0.001))
-    batches = after(engine.run(180), 15)
-    assert {(batch.keep, batch.reachable) for batch in batches} == {(LEAST_KEEP, False)}
+    batches = after(engine.run(400), 15)
+    keeps = [batch.keep for batch in batches]
+    assert {batch.reachable for batch in batches} == {False}
+    assert keeps[0] == LEAST_KEEP
+    assert keeps == sorted(keeps)
+    assert keeps[-1] == 1
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_slow_start_takes_no_rows_for_dear_for_ever(seed: int) -> None:
+    """Micro-batches of 1.5 s whatever is kept, five times longer for ten seconds: without any shedding results are 3.5 s old."""
+    usual = Cost(1500.0, 0.002, 0.002)
+    engine = Engine(rate=lambda _: 40_000, cost=lambda t: usual.scaled(5.0 if t < 10 else 1.0), noise=0.1, first=5.0, seed=seed)
+    batches = after(engine.run(480), 300)
+    assert sum(batch.kept for batch in batches) > 0.5 * sum(batch.arrived for batch in batches)
+    assert age_at(batches, 50) < 4200
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_where_reading_takes_nearly_all_time_next_to_nothing_is_kept(seed: int) -> None:
+    """Nine tenths of the time go for reading: a millisecond for rows that are kept makes micro-batches ten longer. Without any
+    shedding results become a minute old and more."""
+    engine = Engine(rate=lambda _: 1_000_000, cost=lambda _: Cost(100.0, 0.0009, 0.004), noise=0.1, seed=seed)
+    batches = after(engine.run(480), 240)
+    assert sum(batch.kept for batch in batches) < 0.02 * sum(batch.arrived for batch in batches)
+    assert age_at(batches, 50) < 4000
 
 
 def test_the_model_learns_from_the_rows_that_were_kept() -> None:

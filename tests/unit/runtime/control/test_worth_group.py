@@ -98,6 +98,13 @@ def test_a_query_whose_goal_is_out_of_reach_leaves_the_others_something(tmp_path
     assert max(late(others, 150.0)) <= LATE
 
 
+def test_where_no_goal_can_be_met_and_rows_cost_little_most_are_kept(tmp_path: Path) -> None:
+    """Two queries whose micro-batches take 1.5 s of one core whatever is kept, and eight times that at first."""
+    goals = [Goal(latency_ms=2000, worth=1.0), Goal(latency_ms=2000, worth=4.0)]
+    queries = run(tmp_path, [Cost(1500.0, 0.002, 0.002)] * 2, goals, 400.0, pause=0.2, came=40_000.0, slow={"q0": 8.0, "q1": 8.0})
+    assert coverages(queries, 250.0).min() > 0.5
+
+
 def test_sparse_rows_are_all_kept(tmp_path: Path) -> None:
     """A file a minute: rows are as old as the file, and shedding would not change that."""
     def files(now: float) -> float:

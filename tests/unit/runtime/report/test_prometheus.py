@@ -13,7 +13,7 @@ from streamq.runtime.report.prometheus import Endpoint
 
 SAMPLE = QuerySample(
     "hot", 3, 100.0, rows_in=1000, kept=700, shed=200, malformed=100, late=70, rows_out=50, batch_ms=500,
-    result_age_ms=1250, state_rows=7, state_bytes=4096,
+    result_age_ms=1250, watermark="2024-01-01T00:00:04.500Z", state_rows=7, state_bytes=4096,
 )
 
 
@@ -47,7 +47,14 @@ def test_counters_add_up_and_gauges_are_the_latest(endpoint: Endpoint) -> None:
         "streamq_batches_total": 2, "streamq_batch_seconds": 0.5, "streamq_result_age_seconds": 1.25,
         "streamq_latency_goal_seconds": 2.0, "streamq_kept_share": pytest.approx(7 / 9),
         "streamq_completeness": pytest.approx(0.7), "streamq_state_rows": 7, "streamq_state_bytes": 4096,
+        "streamq_last_batch_timestamp_seconds": 100.0, "streamq_watermark_seconds": 1_704_067_204.5,
     }
+
+
+def test_a_query_without_a_watermark_tells_none(endpoint: Endpoint) -> None:
+    endpoint.started(("hot",))
+    endpoint.sample(replace(SAMPLE, watermark=""), QueryTotals("hot"))
+    assert not any("watermark" in name for name in told(endpoint))
 
 
 def test_a_counter_is_one_series(endpoint: Endpoint) -> None:
