@@ -15,6 +15,7 @@ import numpy as np
 
 from streamq.runtime.control.controller import PATIENCE, Controller
 from streamq.runtime.metrics import QuerySample
+from streamq.stdlib.overload.in_vain import InVain
 from streamq.stdlib.overload.isolated import isolated_times
 from streamq.stdlib.overload.worth import worth_shares
 
@@ -71,6 +72,9 @@ HOPELESS = 2.0
 they may. More would leave nothing of them, and may not help it.
 """
 
+HARDLY_MORE = 4.0
+"""A budget that is so many times the least tells that next to nothing can be done: a short micro-batch moves it that far."""
+
 LEAST_STRESS = 1e-3
 """Less is taken for so much."""
 
@@ -95,7 +99,8 @@ class WorthGroup:
     """All of them are one group. ``worth``: of their whole answers against each other; ``interval_ms``: of their triggers.
 
     ``budget``: the work that all of them may do in a second, in seconds of the whole machine; None: it is not known yet.
-    ``work``: milliseconds of a row of each that is kept, if it had the machine for itself, noise taken out.
+    ``work``: milliseconds of a row of each that is kept, if it had the machine for itself, noise taken out. ``vain``: what all of
+    them keep where their micro-batches are too long though next to nothing is.
     """
 
     controllers: dict[str, Controller] = field(default_factory=dict)
@@ -103,6 +108,7 @@ class WorthGroup:
     interval_ms: dict[str, float] = field(default_factory=dict)
     budget: float | None = None
     work: dict[str, float] = field(default_factory=dict)
+    vain: InVain = field(default_factory=InVain)
     _measured: dict[str, int] = field(default_factory=dict)
     _latest: dict[str, Latest] = field(default_factory=dict)
     _spans: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=SPANS))
@@ -126,6 +132,10 @@ class WorthGroup:
         active = [name for name in self.controllers if not self._idle(name, now)]
         if any(name not in self.work for name in active):
             return
+        if self.budget is not None:
+            stress, goal_ms = self._latest[query].stress, controller.throttle.latency_ms
+            at_least = self.budget <= HARDLY_MORE * self._least(active)
+            self.vain = self.vain.after(1000 * stress, at_least, sample.result_age_ms > goal_ms)
         if query == self._hardest(active) and self._latest[query].began >= self._changed:
             self.budget, self._changed = self._next_budget(active, self._stress(query, active)), now
         if self.budget is not None:
@@ -183,12 +193,16 @@ class WorthGroup:
 
     def _next_budget(self, active: list[str], stress: float) -> float:
         done = sum(self._load(name) * self._share(name) for name in active)
-        least = sum(self._load(name) * self.controllers[name].throttle.least for name in active)
+        least = self._least(active)
         if self.budget is None:
             return done
         step = _step(stress)
         # It only grows where it was made use of.
         return max(least, self.budget * step if step < 1 else max(self.budget, min(self.budget * step, MOST_STEP * done)))
+
+    def _least(self, active: list[str]) -> float:
+        """The work that is done whatever comes of it."""
+        return sum(self._load(name) * max(self.controllers[name].throttle.least, self.vain.share) for name in active)
 
     def _give_out(self, active: list[str], budget: float) -> None:
         work = np.array([self._load(name) for name in active])

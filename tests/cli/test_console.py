@@ -321,9 +321,9 @@ def test_json_says_where_rows_are_left_out() -> None:
 def test_a_file_is_not_folded_to_the_width_of_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     out = io.StringIO()
-    wide = ResultRows("q", 0, tuple(f"column_number_{n}" for n in range(10)), ((123456.78901,) * 10,), 1)
+    wide = ResultRows("q", 0, tuple(f"column_number_{n}" for n in range(10)), ((123456.789,) * 10,), 1)
     make_console(out).print(rows_table(wide))
-    assert out.getvalue().rstrip().splitlines()[-1].split() == ["123456.78901"] * 10
+    assert out.getvalue().rstrip().splitlines()[-1].split() == ["123456.789"] * 10
 
 
 @pytest.mark.parametrize(("update", "word"), [(True, "changed 480"), (False, "480 rows")])

@@ -91,3 +91,13 @@ def test_with_noise_of_a_third_all_is_kept_in_the_end_where_rows_cost_nothing(se
         state = state.after(float(ms), True)
         most = max(most, state.share)
     assert most == 1.0
+
+
+def test_a_trial_that_makes_results_too_old_is_taken_back_where_they_were_young() -> None:
+    state = InVain()
+    for _ in range(3 * SPELL):
+        state = state.after(700, True, late=False)
+    assert (state.share, state.tries) == (FIRST * STEP, True)
+    for _ in range(SPELL):
+        state = state.after(750, True, late=True)
+    assert (state.share, state.tries) == (FIRST, False)
