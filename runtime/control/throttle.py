@@ -208,7 +208,8 @@ def decide(
     whole = (stays + (1 - stays) * kept) * usual
     reachable = kept > throttle.least or cost.time(usual, whole, holding * whole) <= planned / 2
     if not reachable:
-        kept = max(kept, throttle.vain)
+        # What a group gives is not gone beyond, so that those that share evenly still do.
+        kept = max(kept, throttle.vain if throttle.share is None else min(throttle.vain, throttle.share))
     return Decision(kept, rate, reachable, usual_keep, steady)
 
 
