@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from streamq.dsl.diagnostics import Abort, did_you_mean
+from streamq.dsl.visible import escaped
 from streamq.runtime.arguments import Arguments
 from streamq.runtime.output import (
     OK,
@@ -63,11 +64,11 @@ def _print(found: Search, *, as_json: bool) -> None:
         file = os.path.relpath(row.file) if row.file.startswith(os.getcwd() + os.sep) else row.file
         if as_json:
             record = {"stream": found.stream, "file": row.file, "line": row.line, "reasons": row.reasons, "text": row.text}
-            print_text(json.dumps(record, ensure_ascii=False))
+            print_text(escaped(json.dumps(record, ensure_ascii=False)))
             continue
         place = file if row.line is None else f"{file}:{row.line}"
         print_text(f"{place}: {'; '.join(row.reasons)}" + (f"\n    {row.text}" if row.text else ""))
     more = f"; the first {len(found.first):,} are shown, --limit shows more" if len(found.first) < found.malformed else ""
     print_error(
-        f"{found.stream}: {found.malformed:,} of {found.rows:,} rows malformed, in {found.bad_files:,} of {found.files:,} files{more}"
+        f"{found.stream}: {found.malformed:,} of {found.rows:,} rows malformed, in {found.bad_files:,} of {found.files:,} files with rows{more}"
     )

@@ -102,7 +102,7 @@ def _missing_path(scan: ScanStream | ScanTable, written: str, path: str) -> Diag
         f"path `{written}` does not exist",
         scan.origin,
         label=f"this {kind} reads it",
-        help=hint.replace("did you mean", "is the path meant to be") or "create it, or correct it; relative paths start from the program's folder",
+        help=f"in the path, {hint}" if hint else "create it, or correct it; relative paths start from the program's folder",
         notes=(f"looked for {path}",),
     )
 

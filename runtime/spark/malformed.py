@@ -54,7 +54,7 @@ class MalformedRow:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a stream's files hold: ``rows``, of which ``malformed`` ones are in ``bad_files`` of ``files``; ``first``: some of them."""
+    """What a stream's files hold: ``rows``, of which ``malformed`` ones are in ``bad_files`` of the ``files`` that have rows; ``first``: some of them."""
 
     stream: str
     rows: int

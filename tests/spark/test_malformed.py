@@ -15,6 +15,7 @@ from streamq.compiler.driver import compile_program
 from streamq.compiler.malformed import file_streams
 from streamq.compiler.options import CompileOptions
 from streamq.dsl.diagnostics import Abort
+from streamq.runtime.malformed_command import _print
 from streamq.runtime.run import RunOptions
 from streamq.runtime.spark.malformed import LONGEST_TEXT, Search, search
 from streamq.runtime.spark.runner import run_plan
@@ -61,6 +62,8 @@ def test_lines_of_csv(spark: SparkSession, tmp_path: Path, end: str) -> None:
         '5,"a,b",soon', HEADER, "#6,x,x", end=end,
     )
     write(tmp_path, "b.csv", HEADER, GOOD, GOOD)
+    write(tmp_path, "no rows.csv", HEADER)
+    write(tmp_path, "empty.csv")
     text = program(tmp_path, "format = 'csv', comment = '#'")
     whole = found(spark, tmp_path, text)
     assert (whole.rows, whole.malformed, whole.files, whole.bad_files) == (9, 6, 2, 1)
@@ -161,3 +164,16 @@ def test_files_that_spark_cannot_read(spark: SparkSession, tmp_path: Path) -> No
     assert stop.value.diagnostic.code == "SQ0801"
     assert "a.parquet" in stop.value.diagnostic.notes[0]
     assert "\n" not in stop.value.diagnostic.notes[0]
+
+
+def test_text_that_steers_a_terminal_is_shown_without_that_and_is_whole_as_json(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, "a.csv", HEADER, "\x1b[31mred\u202e,1,2024-01-01T00:00:00Z")
+    rows = found(spark, tmp_path, program(tmp_path, "format = 'csv'"))
+    _print(rows, as_json=False)
+    assert not {"\x1b", "\u202e"} & set(capsys.readouterr().out)
+    _print(rows, as_json=True)
+    told = capsys.readouterr().out
+    assert not {"\x1b", "\u202e"} & set(told)
+    assert json.loads(told)["text"].startswith("\x1b[31mred\u202e,1")

@@ -55,7 +55,7 @@ def test_a_missing_path_is_found_with_the_nearest_name(tmp_path: Path) -> None:
     (tmp_path / "weather.csv").write_text("a\n")
     found = one(check(tmp_path, scan("wether.csv", "csv", "a")))
     assert (found.code, found.span) == ("SQ0705", SPAN)
-    assert found.help == "is the path meant to be `weather.csv`?"
+    assert found.help == "in the path, did you mean `weather.csv`?"
 
 
 def test_a_table_is_looked_at_as_well(tmp_path: Path) -> None:
