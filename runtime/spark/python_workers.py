@@ -8,6 +8,7 @@ other functions run as they always do.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -20,9 +21,17 @@ if TYPE_CHECKING:
 BatchFunction = Callable[[int, Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 """From the number of a partition and its batches to the batches of the result."""
 
+ONE_HEAP = {"PYTHONMALLOC": "malloc", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""Python's own allocator and Arrow's hold a block of a MiB for the one object in it that lives on; glibc's heap a page."""
+
 
 def main() -> None:
     """Stands in for ``pyspark.daemon``, as the setting ``spark.python.daemon.module`` allows."""
+    if trim_of_the_heap() is not None and not ONE_HEAP.keys() <= os.environ.keys():
+        for name, value in ONE_HEAP.items():
+            os.environ.setdefault(name, value)
+        # Python chooses its allocator when it starts.
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     # Threads would not live on in the workers, so nothing is imported here that starts any.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import numpy  # noqa: F401
@@ -34,6 +43,8 @@ def main() -> None:
 
     pass_batches(pyspark.worker)
     give_back(pyspark.worker)
+    # Spark collects garbage after each task: of what is imported there is none, and pages that nobody touches stay shared.
+    gc.freeze()
     manager()
 
 
@@ -58,22 +69,30 @@ def pass_batches(worker: Any) -> None:
     worker.read_udfs = read_udfs
 
 
+def trim_of_the_heap() -> Callable[[int], int] | None:
+    """The function of glibc that gives free pages back to the system; None elsewhere."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
 def give_back(worker: Any) -> None:
     """Makes a worker give the memory of a task back to the system when that is done.
 
     Workers live as long as the query. The heap of glibc keeps what was freed between blocks that are in use, so a worker
     that has large arrays in each task holds a little more each time.
     """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    trim = trim_of_the_heap()
     if trim is None:
         return
-    run = worker.main
+    run, began = worker.main, False
 
     def main(infile: Any, outfile: Any) -> None:
+        nonlocal began
         run(infile, outfile)
         outfile.flush()  # Nobody waits for what follows.
-        if (arrow := sys.modules.get("pyarrow")) is not None:
-            arrow.default_memory_pool().release_unused()
+        if not began:
+            began = True
+            gc.collect()
+            gc.freeze()  # What the first task imported stays, too.
         trim(0)
 
     worker.main = main

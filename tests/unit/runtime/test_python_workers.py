@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from streamq.runtime.spark.python_workers import ONE_HEAP
 
 PROGRAM = """
 import io, resource, sys
@@ -37,9 +41,12 @@ print(held() - before)
 """
 
 
-@pytest.mark.skipif(
+glibc = pytest.mark.skipif(
     sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the heap of this system cannot be trimmed",
 )
+
+
+@glibc
 def test_the_memory_of_a_task_goes_back_to_the_system_when_it_is_done() -> None:
     """Of 200 MiB in small pieces; without it, the piece that stays holds most of them."""
     kept, given = (
@@ -48,3 +55,20 @@ def test_the_memory_of_a_task_goes_back_to_the_system_when_it_is_done() -> None:
     )
     assert kept > 100
     assert given < 20
+
+
+@glibc
+@pytest.mark.parametrize("chosen", [{}, {"PYTHONMALLOC": "pymalloc"}], ids=["nothing chosen", "chosen by the user"])
+def test_all_that_workers_allocate_comes_from_the_heap_that_is_trimmed(chosen: dict[str, str]) -> None:
+    """The process from which they are forked starts anew for that, and Spark that waits for it sees nothing of it."""
+    environment = {name: value for name, value in os.environ.items() if name not in ONE_HEAP} | chosen
+    command = [sys.executable, "-m", "streamq.runtime.spark.python_workers", "pyspark.worker"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        port = process.stdout.read(4)
+        found = dict(entry.split("=", 1) for entry in Path(f"/proc/{process.pid}/environ").read_text().split("\0") if "=" in entry)
+        process.stdin.close()
+        process.wait()
+    assert 0 < int.from_bytes(port, "big") < 1 << 16
+    assert {name: found[name] for name in ONE_HEAP} == ONE_HEAP | chosen
