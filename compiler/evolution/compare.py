@@ -195,6 +195,10 @@ def _compare_between(old: Part, new: Part, now: Shape, reasons: list[Reason]) ->
     told = _columns(_texts(old.fact("columns")), _texts(new.fact("columns"))) if last else ""
     if told:
         reasons.append(Reason(where, f"has other columns ({told}), from the next results on", origin=new.origin))
+    # Checkpoints of before have nothing about it.
+    told = _difference(old.fact("sheds"), new.fact("sheds")) if old.fact("sheds") is not None else ""
+    if told:
+        reasons.append(Reason(where, f"sheds by another rule ({told}), from the next micro-batch on", origin=new.origin))
 
 
 def _compare_output(old: Part, now: Shape, reasons: list[Reason]) -> None:

@@ -10,6 +10,7 @@ from streamq.compiler.evolution.shape import Fact, Part, Shape
 from streamq.compiler.ir.physical import (
     BUCKETS,
     Aggregate,
+    ControlRelation,
     DropDuplicates,
     Join,
     OptionValue,
@@ -124,7 +125,8 @@ class _Describing:
         # A stream that is read twice is two sources for Spark.
         scans = [step for step in walk(query.root) if isinstance(step, ScanStream)]
         columns = tuple(f"{name} = {text}" for name, text in self.lineage.columns(query.root).items())
-        result = self._between("result", query.root, query.origin, (("columns", columns),))
+        more: tuple[tuple[str, Fact], ...] = (("columns", columns), ("sheds", tuple(map(_shed_words, query.controls))))
+        result = self._between("result", query.root, query.origin, more)
         return Shape(
             query.name, tuple(map(_source, scans)), tuple(map(self._state, self.states)),
             (*(self._between(f"before {step.id}", step, step.origin) for step in self.states), result),
@@ -202,6 +204,14 @@ class _Describing:
             ("filters", tuple(sorted(filters))), ("watermarks", tuple(sorted(set(watermarks)))),
             ("tables", tuple(sorted(set(tables)))), ("joins", tuple(sorted(joins))), *more,
         ), origin)
+
+
+def _shed_words(control: ControlRelation) -> str:
+    """Which rows a query sheds, and by what."""
+    if control.goal is None:
+        return ", ".join(f"{100 * (1 - knob.initial):g} % of the rows" for knob in control.knobs)
+    by = ", by a sifter" if control.sift is not None else ", by what is in them" if control.goal.ranked else ""
+    return control.goal.words + by
 
 
 def _source(scan: ScanStream) -> Part:

@@ -114,6 +114,25 @@ def test_no_change_of_policies_needs_a_new_checkpoint() -> None:
         assert found.ok, f"{old} -> {new}: {[r.what for r in found.blocking]}"
 
 
+@pytest.mark.parametrize(("old", "new", "words"), [
+    ("SHED RANDOM BY 5 PERCENT", "SHED RANDOM BY 90 PERCENT", "now 90 % of the rows, no longer 5 % of the rows"),
+    ("SHED RANDOM BY 5 PERCENT", "SHED SIFTER ON (x) BY 5 PERCENT", "now 5 % of the rows, by a sifter, no longer 5 % of the rows"),
+    ("QOS LATENCY 2 SECONDS COMPLETENESS >= 0.5", "QOS LATENCY 2 SECONDS COMPLETENESS >= 0.9",
+     "now as many rows as results no older than 2 seconds need, at most 10%, no longer as many rows as results no older than 2 seconds need, at most 50%"),
+])
+def test_a_query_that_sheds_by_another_rule_goes_on_and_says_so(old: str, new: str, words: str) -> None:
+    found = verdict(f"{COUNTS} {old}", f"{COUNTS} {new}")
+    assert found.kind == "compatible"
+    assert f"sheds by another rule ({words}), from the next micro-batch on" in [r.what for r in found.reasons]
+
+
+def test_of_a_checkpoint_that_does_not_know_its_rule_nothing_is_told() -> None:
+    now = shape_of(query(f"{COUNTS} SHED RANDOM BY 5 PERCENT"))
+    *others, result = now.between
+    old = replace(now, between=(*others, replace(result, facts=tuple(f for f in result.facts if f[0] != "sheds"))))
+    assert compare(old, now).reasons == ()
+
+
 @pytest.mark.parametrize("policy", ["SHED JOIN BY 30 PERCENT", "SHED JOIN BY 60 PERCENT", "QOS LATENCY 2 SECONDS SHED JOIN"])
 def test_how_much_of_a_join_is_shed_may_change(policy: str) -> None:
     assert verdict(f"{PAIRS} SHED JOIN BY 50 PERCENT", f"{PAIRS} {policy}").ok
