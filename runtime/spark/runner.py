@@ -64,7 +64,7 @@ def run_plan(
         is_there = root.is_dir()
         held = hold(root, stack) if is_there else None
         try:
-            problems = (held,) if held is not None else _before_start(queries, root, plan, run) or unreachable(queries)
+            problems = (held,) if held is not None else _before_start(queries, root, plan, run)
         except Abort as abort:
             problems = (abort.diagnostic,)
         if not problems and not is_there and (held := hold(root, stack)) is not None:
@@ -140,7 +140,7 @@ def _checkpoint_root(options: RunOptions, stack: ExitStack) -> Path:
 def _before_start(
     queries: tuple[PhysicalQuery, ...], root: Path, plan: PhysicalPlan, run: Watch
 ) -> tuple[Diagnostic, ...]:
-    """What forbids the start: a checkpoint of another plan, an output folder of another run."""
+    """What forbids the start: a checkpoint of another plan, an output folder of another run, a server that is not there."""
     found: list[Diagnostic] = []
     told: list[tuple[str, str]] = []
     fresh = run.options.fresh
@@ -154,7 +154,9 @@ def _before_start(
         else:
             told += [(query.name, reason.told(query.name)) for reason in verdict.reasons]
     found += no_place_for_letters(dict(plan.settings), queries, plan.base_dir)
-    found = found or list(not_ready(queries, root, plan.base_dir))
+    # All at once: who has two servers to set right learns of both.
+    found += not_ready(queries, root, plan.base_dir)
+    found += unreachable(queries)
     if not found:
         told += [(query.name, move_aside(query, root)) for query in queries if query.name in fresh]
         for name, text in told:

@@ -121,6 +121,21 @@ hot
 """
 
 
+def test_all_that_keeps_a_run_from_its_start_is_told_at_once_and_nothing_is_moved(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is no database, and a broker that is not there: the checkpoint waits until both are set right."""
+    (program.parent / "no.duckdb").write_text("a text\n" * 100)
+    program.write_text(PROGRAM.replace("CREATE QUERY dear", """\
+CREATE STREAM far (price DOUBLE) WITH (connector = 'kafka', bootstrap_servers = '127.0.0.1:1', topic = 'far', format = 'json');
+CREATE SINK base WITH (connector = 'duckdb', path = 'no.duckdb', table = 'dear');
+CREATE QUERY low AS SELECT price FROM far;
+CREATE QUERY dear INTO base"""))
+    assert cli.main(["run", "p.cql", "--once", "--checkpoint", "place", "--fresh", "dear"]) == 1
+    told = capsys.readouterr().err
+    assert "no.duckdb" in told
+    assert "error[SQ0808]: no broker of Kafka answers at `127.0.0.1:1`" in told
+    assert sorted(path.name for path in (program.parent / "place").iterdir()) == ["dear", "hot"]
+
+
 def test_what_a_checkpoint_holds_as_json(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["state", "place", "--query", "HOT", "--json"]) == 0
     (query,) = json.loads(capsys.readouterr().out)["queries"]
