@@ -6,7 +6,7 @@ from streamq.compiler.analysis.granularity import granularity
 from streamq.compiler.analysis.moving import runs_on_changes
 from streamq.compiler.analysis.state_bound import state_bound
 from streamq.compiler.driver import CompileResult
-from streamq.compiler.explain.words import show_operator
+from streamq.compiler.explain.words import show_briefly, show_operator
 from streamq.compiler.ir import logical as lg
 from streamq.compiler.ir import physical as ph
 from streamq.compiler.ir.graph import PlanGraph, build_graph
@@ -67,7 +67,7 @@ def logical_model(result: CompileResult, stage: str) -> ExplainModel:
     shed = frozenset(e.stream for e in edges if e.sheds and (e.capacity_kbps is not None or e.channel is not None))
     boxes = {
         node_id: Box(
-            node_id, show_operator(node),
+            node_id, show_briefly(node) if annotated else show_operator(node),
             _facts(node, [roots[n] for n in graph.queries_over(node_id)], shed) if annotated else (),
             graph.inputs[node_id], _shared(graph, node_id),
         )

@@ -20,6 +20,7 @@ from streamq.compiler.ir.expr import (
     Op,
     Quality,
     Udf,
+    columns_of,
 )
 from streamq.compiler.ir.sketches import BEHIND, READ_AS
 from streamq.dsl.types import DATE, INTERVAL, TIMESTAMP, is_string
@@ -151,6 +152,17 @@ def _constant(value: float | str) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return str(int(value)) if value.is_integer() else repr(value)
+
+
+def show_briefly(node: lg.Logical) -> str:
+    """One line as people want it: of what is worked out of the sums of RECOVER ESTIMATE the names, as its formulas fill a page."""
+    if not isinstance(node, lg.Project):
+        return show_operator(node)
+    estimates = [name for name, e in node.items if any(column.startswith("__sum") for column in columns_of(e))]
+    if not estimates:
+        return show_operator(node)
+    given = ", ".join(_named(name, e) for name, e in node.items if name not in estimates)
+    return (f"SELECT {given}; " if given else "") + f"ESTIMATE {', '.join(estimates)}"
 
 
 def show_operator(node: lg.Logical) -> str:
