@@ -27,7 +27,7 @@ from streamq.compiler.ir.expr import (
     columns_of,
     conjunction,
 )
-from streamq.compiler.ir.rewrite import with_inputs
+from streamq.compiler.ir.rewrite import walk, with_inputs
 from streamq.compiler.ir.sketches import BEHIND, FREQUENCY_SKETCH, PAIR_COUNTS
 from streamq.compiler.notices import PlanNotice
 from streamq.compiler.passes.base import PassContext
@@ -70,7 +70,13 @@ def _estimate(query: lg.LogicalQuery, context: PassContext) -> lg.LogicalQuery:
     work.span = asked.span
     found = work.rewrite(query.root)
     if not found.bounds and not work.sketched:
-        work.notice("nothing is estimated", "only COUNT, SUM, AVG and sketches of shed rows are")
+        if any(isinstance(node, lg.Shed) for node in walk(query.root)):
+            work.notice("nothing is estimated", "only COUNT, SUM, AVG and sketches of shed rows are")
+        else:
+            work.notice(
+                "nothing is estimated", "no row of the query is shed",
+                "say what may go, SHED RANDOM BY 20 PERCENT or QOS LATENCY 2 SECONDS, or leave RECOVER ESTIMATE out",
+            )
     root = found.node if not found.weighted else without_weight(found.node)
     return replace(query, root=root, estimates=tuple(sorted(found.bounds)))
 
@@ -107,11 +113,11 @@ class _Work:
     sketched: bool = False
     by_values: bool = False
 
-    def notice(self, message: str, hint: str) -> None:
+    def notice(self, message: str, hint: str, action: str = "") -> None:
         if not self.asked:
             return
         self.context.notices.append(
-            PlanNotice("estimate", self.query, message, hint=hint, span=self.span)
+            PlanNotice("estimate", self.query, message, hint=hint, action=action, span=self.span)
         )
 
     def rewrite(self, node: lg.Logical) -> _Found:

@@ -64,6 +64,14 @@ def test_where_nothing_is_estimated_there_are_no_weights(query: str) -> None:
     assert any(isinstance(node, lg.Shed) for node in walk(root))
 
 
+@pytest.mark.parametrize(
+    ("shed", "why"), [("", "no row of the query is shed"), ("SHED RANDOM BY 50 PERCENT", "only COUNT, SUM, AVG and sketches of shed rows are")],
+)
+def test_why_nothing_is_estimated_is_said(shed: str, why: str) -> None:
+    result = compile_program(f"{PRELUDE}CREATE QUERY q AS SELECT MAX(v) AS most FROM s [TUMBLE 1 MINUTE] {shed} RECOVER ESTIMATE;")
+    assert ("nothing is estimated", why) in [(n.message, n.hint) for n in result.notices]
+
+
 def test_where_nothing_is_shed_estimates_are_what_they_estimate() -> None:
     query = (
         "SELECT k, COUNT(*) AS n, COUNT(v) AS some, COUNT_IF(v > 3) AS large, SUM(v) AS t, AVG(x) AS m, "
