@@ -100,7 +100,7 @@ def _missing_path(scan: ScanStream | ScanTable, written: str, path: str) -> Diag
     return Diagnostic(
         "SQ0705",
         f"path `{written}` does not exist",
-        scan.origin,
+        scan.path,
         label=f"this {kind} reads it",
         help=f"in the path, {hint}" if hint else "create it, or correct it; relative paths start from the program's folder",
         notes=(f"looked for {path}",),
@@ -177,7 +177,7 @@ def _unreadable(
     return Diagnostic(
         "SQ0804" if isinstance(error, ValueError) else "SQ0705",
         f"`{file.name}` cannot be read as {data_format}: {reason.lower()}",
-        scan.origin,
+        scan.path,
         help=f"is it `format = '{likely}'`? Else take the file away" if likely else "take the file away, or correct `format`",
     )
 

@@ -59,7 +59,7 @@ def declare_source(
         name=node.name.text, is_table=is_table, fields=physical,
         connector=spec.name if spec is not None else "", options=options, event_time=event_time,
         watermark_ms=delay, stamped_by=_stamped_by(event_time, computed), primary_key=_primary_key(key, physical, context),
-        origin=node.name.span,
+        origin=node.name.span, path=next((o.span for o in node.options if o.key.casefold() == "path"), node.name.span),
     )
     if isinstance(node, ast.CreateStream):
         decl = with_edge(decl, node, catalog.channels, context)

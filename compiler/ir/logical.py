@@ -93,7 +93,7 @@ class SourceDecl:
     """A stream or table as the program declares it. ``fields`` are its physical columns.
 
     ``unlisted``: those that nobody declared, and ``*`` leaves out: what an edge says of the rows that it sends.
-    ``stamped_by``: those that the event time is made of.
+    ``stamped_by``: those that the event time is made of. ``path``: where the program says which files they are.
     """
 
     name: str
@@ -109,6 +109,7 @@ class SourceDecl:
     stamped_by: tuple[str, ...] = ()
     channel: Channel | None = None
     origin: Span = field(default=NO_SPAN, compare=False, repr=False)
+    path: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

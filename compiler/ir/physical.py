@@ -34,7 +34,7 @@ class ScanStream(Step):
     """An unbounded source. ``schema``: all physical columns to ask the source for, (name, Spark type).
 
     ``options`` are validated and complete (defaults filled in), secrets included; ``path`` options are as the
-    user wrote them. ``corrupt_column``: the name of the column that receives malformed rows' text, or None.
+    user wrote them, at ``path``. ``corrupt_column``: the name of the column that receives malformed rows' text, or None.
     """
 
     stream: str
@@ -42,16 +42,18 @@ class ScanStream(Step):
     schema: tuple[Named, ...]
     options: tuple[tuple[str, OptionValue], ...]
     corrupt_column: str | None = None
+    path: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ScanTable(Step):
-    """A relation that does not change during a run."""
+    """A relation that does not change during a run. ``path``: where the program says which files it has."""
 
     table: str
     connector: str
     schema: tuple[Named, ...]
     options: tuple[tuple[str, OptionValue], ...]
+    path: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
     if source.is_table:
         table = ph.ScanTable(
             table=source.name, connector=source.connector, schema=schema, options=source.options,
-            id=step_id, origin=node.origin,
+            id=step_id, origin=node.origin, path=source.path,
         )
         kept: ph.Step = table
         if checked and required:
@@ -52,7 +52,7 @@ def lower_scan(node: lg.Scan, wanted: tuple[str, ...], context: LowerContext) ->
         return Lowered(_narrow(kept, schema, wanted, node, context), wanted)
     scan = ph.ScanStream(
         stream=source.name, connector=source.connector, schema=schema, options=source.options,
-        corrupt_column=CORRUPT if counts else None, id=step_id, origin=node.origin,
+        corrupt_column=CORRUPT if counts else None, id=step_id, origin=node.origin, path=source.path,
     )
     missing = missing_tests(required) if checked else []
     step: ph.Step = scan

@@ -109,7 +109,10 @@ def test_check_looks_at_the_data(program: Path, capsys: pytest.CaptureFixture[st
     assert "error[SQ0803]: column `prize` is not in `bids`" in capsys.readouterr().out
     change(program, "path = 'bids'", "path = 'bid'")
     assert cli.main(["check", "p.cql"]) == 1
-    assert "error[SQ0705]: path `bid` does not exist" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "error[SQ0705]: path `bid` does not exist" in told
+    pointed_at, carets = (line.split("|", 1)[1] for line in told.splitlines()[3:5])
+    assert pointed_at[carets.index("^"):][:len("path = 'bid'")] == "path = 'bid'"
 
 
 def test_relative_paths_start_at_the_program(

@@ -26,14 +26,14 @@ from streamq.runtime import datafiles
 from streamq.runtime.datafiles import SAMPLE_LINES
 from streamq.runtime.preflight import output_taken, preflight
 
-SPAN = Span("p.cql", 3, 9)
+SPAN, PATH = Span("p.cql", 3, 9), Span("p.cql", 20, 31)
 
 
 def scan(path: str, data_format: str, *names: str, **options: Any) -> ScanStream:
     given = {"path": path, "format": data_format, "header": True, **options}
     return ScanStream(
         id="s", stream="s", connector="file", schema=tuple((n, "STRING") for n in names),
-        options=tuple(given.items()), corrupt_column="__corrupt", origin=SPAN,
+        options=tuple(given.items()), corrupt_column="__corrupt", origin=SPAN, path=PATH,
     )
 
 
@@ -54,7 +54,7 @@ def one(found: tuple[Diagnostic, ...]) -> Diagnostic:
 def test_a_missing_path_is_found_with_the_nearest_name(tmp_path: Path) -> None:
     (tmp_path / "weather.csv").write_text("a\n")
     found = one(check(tmp_path, scan("wether.csv", "csv", "a")))
-    assert (found.code, found.span) == ("SQ0705", SPAN)
+    assert (found.code, found.span) == ("SQ0705", PATH)
     assert found.help == "in the path, did you mean `weather.csv`?"
 
 
