@@ -14,8 +14,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LINKS := build/typing/streamq
 TYPED := PYTHONPATH=build/typing
-# On a terminal pip shows how far it is.
-QUIETLY := $(if $(MAKE_TERMOUT),,--quiet)
+PIP = $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+# On a terminal pip shows how far it is; in a log there is a dot every five seconds.
+INSTALL = $(if $(MAKE_TERMOUT),$(PIP) -e $(1),(while sleep 5; do printf .; done) & dots=$$!; \
+  $(PIP) --quiet -e $(1); code=$$?; kill $$dots; echo; (exit $$code))
+WITH_JAVA := '.[dev,java]'
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo nexmark linear-road test test-long test-kafka check lint format types contracts links fast-tests warm clean
@@ -30,10 +33,10 @@ $(STAMP): pyproject.toml constraints.txt
 	  { echo "Python 3.11 or later is needed: make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || { echo "Making the virtual environment $(VENV)."; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing StreamQ, pyspark (500 MB) and the tools of the tests into it: 1.5 GB in all, a minute or two, more on a slow line."
-	@$(BIN)/python -m pip install $(QUIETLY) --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(call INSTALL,'.[dev]')
 	@$(BIN)/python -c 'from streamq.runtime.spark.java import find_java; find_java()' 2>/dev/null || \
 	  { echo "No Java 17 or later was found: installing one with pip."; \
-	    $(BIN)/python -m pip install $(QUIETLY) --disable-pip-version-check -c constraints.txt -e '.[dev,java]'; }
+	    $(call INSTALL,$(WITH_JAVA)); }
 	@touch $(STAMP)
 
 demo: $(STAMP)
